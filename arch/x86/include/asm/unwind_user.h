@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _ASM_X86_UNWIND_USER_H
+#define _ASM_X86_UNWIND_USER_H
+
+#include <linux/stddef.h>
+#include <linux/types.h>
+
+#include <asm/ptrace.h>
+#include <asm/sigframe.h>
+
+/**
+ * arch_unwind_user_word() - the size of a stack word
+ * @regs: User registers.
+ *
+ * Return: 8 or 4, or 0 in a mode whose stack is not walked.
+ */
+static inline unsigned int arch_unwind_user_word(const struct pt_regs *regs)
+{
+	/* vm86: a segmented stack. */
+	if (regs->flags & X86_VM_MASK)
+		return 0;
+	return user_64bit_mode((struct pt_regs *)regs) ? 8 : 4;
+}
+
+/*
+ * What a signal handler of a 64-bit task returns to, in every C library, since
+ * gdb and libgcc know it by this too:
+ *
+ *	48 c7 c0 0f 00 00 00	mov	$__NR_rt_sigreturn, %rax
+ *	0f 05			syscall
+ */
+#define ARCH_UNWIND_SIGRETURN_CODE	"\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05"
+#define ARCH_UNWIND_SIGRETURN_LEN	9
+
+/*
+ * Where the interrupted registers lie, counted from the stack pointer that the
+ * handler's return leaves: it has popped rt_sigframe::pretcode.
+ */
+#define ARCH_UNWIND_SIGFRAME_REG(reg)				\
+	(offsetof(struct rt_sigframe, uc.uc_mcontext.reg) -	\
+	 sizeof_field(struct rt_sigframe, pretcode))
+#define ARCH_UNWIND_SIGFRAME_IP		ARCH_UNWIND_SIGFRAME_REG(ip)
+#define ARCH_UNWIND_SIGFRAME_SP		ARCH_UNWIND_SIGFRAME_REG(sp)
+#define ARCH_UNWIND_SIGFRAME_FP		ARCH_UNWIND_SIGFRAME_REG(bp)
+
+#endif /* _ASM_X86_UNWIND_USER_H */

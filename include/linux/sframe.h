@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The SFrame tables of a process: who registers them, and when they go.
+ */
+#ifndef _LINUX_SFRAME_H
+#define _LINUX_SFRAME_H
+
+#include <linux/errno.h>
+#include <linux/mm_types.h>
+#include <linux/types.h>
+
+#include <uapi/linux/sframe.h>
+
+#ifdef CONFIG_UNWIND_USER_SFRAME
+
+int sframe_register(const struct sframe_region *region);
+int sframe_prctl_add(unsigned long region, unsigned long size);
+int sframe_prctl_remove(unsigned long region, unsigned long size);
+
+int __sframe_dup_mm(struct mm_struct *mm, struct mm_struct *oldmm);
+void __sframe_unmap(struct mm_struct *mm, unsigned long start,
+		    unsigned long end);
+void __sframe_exit_mm(struct mm_struct *mm);
+
+/* A new mm_struct starts as a copy of its parent's: it owns no tables yet. */
+static inline void sframe_init_mm(struct mm_struct *mm)
+{
+	mm->sframe = NULL;
+}
+
+/**
+ * sframe_dup_mm() - give a forked process its parent's tables
+ * @mm: The child's, not yet visible to anybody else.
+ * @oldmm: The parent's.
+ *
+ * Context: Process context, both mmap_locks held for writing.
+ * Return: 0 or -ENOMEM; the tables go with @mm in both cases.
+ */
+static inline int sframe_dup_mm(struct mm_struct *mm, struct mm_struct *oldmm)
+{
+	return oldmm->sframe ? __sframe_dup_mm(mm, oldmm) : 0;
+}
+
+/**
+ * sframe_unmap() - forget the tables whose text or data is about to go
+ * @mm: The process.
+ * @start: Start of the range ...
+ * @end: ... and first address behind it.
+ *
+ * Call it before the range can be mapped anew, so that a table never speaks of
+ * other code than its own.
+ *
+ * Context: Process context, @mm's mmap_lock held for writing.
+ */
+static inline void sframe_unmap(struct mm_struct *mm, unsigned long start,
+				unsigned long end)
+{
+	if (unlikely(mm->sframe))
+		__sframe_unmap(mm, start, end);
+}
+
+/**
+ * sframe_exit_mm() - free all tables of a process that has no user left
+ * @mm: The process.
+ *
+ * Context: Process context.  Only a task whose ->mm is @mm looks tables up, and
+ * such a task holds ->mm_users, so nobody can be reading any more.
+ */
+static inline void sframe_exit_mm(struct mm_struct *mm)
+{
+	if (mm->sframe)
+		__sframe_exit_mm(mm);
+}
+
+#else /* !CONFIG_UNWIND_USER_SFRAME */
+
+static inline int sframe_prctl_add(unsigned long region, unsigned long size)
+{
+	return -EINVAL;
+}
+
+static inline int sframe_prctl_remove(unsigned long region, unsigned long size)
+{
+	return -EINVAL;
+}
+
+static inline void sframe_init_mm(struct mm_struct *mm) { }
+static inline int sframe_dup_mm(struct mm_struct *mm, struct mm_struct *oldmm)
+{
+	return 0;
+}
+static inline void sframe_unmap(struct mm_struct *mm, unsigned long start,
+				unsigned long end) { }
+static inline void sframe_exit_mm(struct mm_struct *mm) { }
+
+#endif /* CONFIG_UNWIND_USER_SFRAME */
+
+#endif /* _LINUX_SFRAME_H */

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Walks over the current task's user space stack.
+ */
+#ifndef _LINUX_UNWIND_USER_H
+#define _LINUX_UNWIND_USER_H
+
+#include <linux/types.h>
+
+struct pt_regs;
+
+/**
+ * enum unwind_user_access - how a walk may read user memory
+ * @UNWIND_USER_RESIDENT:  Only what is in memory now; any context, NMI included.
+ * @UNWIND_USER_FAULTABLE: May fault pages in; where sleeping is allowed.
+ */
+enum unwind_user_access {
+	UNWIND_USER_RESIDENT,
+	UNWIND_USER_FAULTABLE,
+};
+
+/**
+ * enum unwind_user_end - why a walk ended
+ * @UNWIND_USER_COMPLETE: It reached the outermost frame.
+ * @UNWIND_USER_FULL:	  The caller had room for no more frames.
+ * @UNWIND_USER_NO_RULE:  Neither a table nor a frame pointer tells the caller.
+ * @UNWIND_USER_FAULT:	  Memory that was needed could not be read.
+ * @UNWIND_USER_CORRUPT:  A table or the stack contradicts itself.
+ * @UNWIND_USER_BUDGET:	  Tables made the walk too long.
+ * @UNWIND_USER_NO_STACK: A kernel thread, or a mode that is not walked (vm86).
+ * @UNWIND_USER_NO_MEMORY: No memory for the entries.
+ */
+enum unwind_user_end {
+	UNWIND_USER_COMPLETE,
+	UNWIND_USER_FULL,
+	UNWIND_USER_NO_RULE,
+	UNWIND_USER_FAULT,
+	UNWIND_USER_CORRUPT,
+	UNWIND_USER_BUDGET,
+	UNWIND_USER_NO_STACK,
+	UNWIND_USER_NO_MEMORY,
+};
+
+/**
+ * struct unwind_user_trace - a user stack
+ * @entries:	Instruction pointers, the innermost first; the caller's.
+ * @max:	Room in @entries.
+ * @nr:		How many are filled in.
+ * @end:	Why there are no more.
+ */
+struct unwind_user_trace {
+	u64			*entries;
+	unsigned int		max;
+	unsigned int		nr;
+	enum unwind_user_end	end;
+};
+
+void unwind_user(struct unwind_user_trace *trace, struct pt_regs *regs,
+		 enum unwind_user_access access);
+
+#endif /* _LINUX_UNWIND_USER_H */

@@ -1,0 +1,515 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The SFrame tables of each process.
+ *
+ * A process's tables hang off its mm_struct, in an index that is allocated with
+ * the first of them.  exec registers those of the executable and its
+ * interpreter, prctl() any other.  A table lives as long as the mapping of its
+ * text and of its own bytes.
+ *
+ *	mm->sframe --> struct sframe_index
+ *			by_text: maple tree, text range -> table   readers
+ *			by_data: interval tree, table's own bytes  writers only
+ *
+ * Writers hold the mmap_lock for writing, as all that changes mappings does
+ * anyway.  Readers take no lock and may be in NMI: they find a table in
+ * by_text under RCU and copy what they need.  What they then read through the
+ * copy is user memory, which may change or vanish at any moment whether a lock
+ * is held or not.
+ */
+
+#include <linux/interval_tree.h>
+#include <linux/maple_tree.h>
+#include <linux/mm.h>
+#include <linux/overflow.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/sched/mm.h>
+#include <linux/sframe.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "sframe.h"
+#include "sframe_decode.h"
+
+/* A process that registers more than this many tables is refused more. */
+#define SFRAME_MAX_SECTIONS	8192
+
+/* The bytes that reading a header at registration may cost. */
+#define SFRAME_HEADER_BUDGET	256
+
+/*
+ * Whether sframe_section::table has been read from the process's memory.  The
+ * table of an executable is registered at exec, where reading it would cost a
+ * page fault for each program that is never profiled.
+ */
+enum sframe_state {
+	SFRAME_NEW,		/* not yet */
+	SFRAME_OPENING,		/* whoever made this transition is writing ->table */
+	SFRAME_OPEN,		/* ->table is valid, and constant from now on */
+};
+
+/**
+ * struct sframe_section - a registered table
+ * @data:	Its own bytes, in sframe_index::by_data.
+ * @table:	Valid in SFRAME_OPEN; the text range in it always is.
+ * @state:	enum sframe_state.  sframe_publish() stores SFRAME_OPEN with
+ *		release, sframe_snapshot() loads with acquire.
+ * @rcu:	Defers freeing until no reader can be copying @table.
+ *
+ * Allocated and inserted by sframe_insert(), freed by sframe_remove_section()
+ * after a grace period or with the whole index.
+ */
+struct sframe_section {
+	struct interval_tree_node data;
+	struct sframe_table	table;
+	int			state;
+	struct rcu_head		rcu;
+};
+
+/**
+ * struct sframe_index - all tables of a process
+ * @by_text:	Text range to struct sframe_section; ranges do not overlap.
+ * @by_data:	The sections by their own bytes; overlaps are fine.  Writers only.
+ * @nr:		How many there are.
+ *
+ * Published in mm->sframe by sframe_get_index(), freed by __sframe_exit_mm().
+ */
+struct sframe_index {
+	struct maple_tree	by_text;
+	struct rb_root_cached	by_data;
+	unsigned int		nr;
+};
+
+static struct sframe_index *sframe_get_index(struct mm_struct *mm)
+{
+	struct sframe_index *index = mm->sframe;
+
+	mmap_assert_write_locked(mm);
+	if (index)
+		return index;
+
+	index = kzalloc(sizeof(*index), GFP_KERNEL_ACCOUNT);
+	if (!index)
+		return NULL;
+	mt_init_flags(&index->by_text, MT_FLAGS_USE_RCU | MT_FLAGS_LOCK_EXTERN);
+	mt_set_external_lock(&index->by_text, &mm->mmap_lock);
+	index->by_data = RB_ROOT_CACHED;
+	/* Publishes an empty index to sframe_snapshot(), in NMI too. */
+	smp_store_release(&mm->sframe, index);
+	return index;
+}
+
+/* The range of @section's text in by_text, whose ends are inclusive. */
+static struct ma_state sframe_text_state(struct sframe_index *index,
+					 struct sframe_section *section)
+{
+	MA_STATE(mas, &index->by_text, section->table.text_start,
+		 section->table.text_end - 1);
+
+	return mas;
+}
+
+static int sframe_insert(struct mm_struct *mm, struct sframe_section *section)
+{
+	struct sframe_index *index = sframe_get_index(mm);
+	struct ma_state mas;
+	int ret;
+
+	if (!index)
+		return -ENOMEM;
+	if (index->nr >= SFRAME_MAX_SECTIONS)
+		return -ENOSPC;
+
+	mas = sframe_text_state(index, section);
+	if (mas_find(&mas, section->table.text_end - 1))
+		return -EEXIST;
+	mas = sframe_text_state(index, section);
+	ret = mas_store_gfp(&mas, section, GFP_KERNEL_ACCOUNT);
+	if (ret)
+		return ret;
+	interval_tree_insert(&section->data, &index->by_data);
+	index->nr++;
+	return 0;
+}
+
+/*
+ * munmap() cannot fail for want of memory in the middle, and a table must not
+ * outlive its mapping: hence __GFP_NOFAIL for the few nodes that this takes.
+ */
+static void sframe_remove_section(struct sframe_index *index,
+				  struct sframe_section *section)
+{
+	struct ma_state mas = sframe_text_state(index, section);
+
+	/* Make it unreachable ... */
+	mas_store_gfp(&mas, NULL, GFP_KERNEL | __GFP_NOFAIL);
+	interval_tree_remove(&section->data, &index->by_data);
+	index->nr--;
+	/* ... and free it when the last reader has copied it. */
+	kfree_rcu(section, rcu);
+}
+
+/* Whether [start, end) is mapped without a hole, and each mapping has all @flags. */
+static bool sframe_range_has(struct mm_struct *mm, unsigned long start,
+			     unsigned long end, vm_flags_t flags)
+{
+	VMA_ITERATOR(vmi, mm, start);
+	struct vm_area_struct *vma;
+
+	for_each_vma_range(vmi, vma, end) {
+		if (vma->vm_start > start || (vma->vm_flags & flags) != flags)
+			return false;
+		start = vma->vm_end;
+	}
+	return start >= end;
+}
+
+static bool sframe_range_valid(u64 start, u64 size)
+{
+	u64 end;
+
+	return size && !check_add_overflow(start, size, &end) &&
+	       end <= TASK_SIZE_MAX;
+}
+
+static int sframe_check_region(const struct sframe_region *region)
+{
+	if (!sframe_range_valid(region->sframe_start, region->sframe_size) ||
+	    !sframe_range_valid(region->text_start, region->text_size))
+		return -EINVAL;
+	return 0;
+}
+
+static struct sframe_section *
+sframe_alloc_section(const struct sframe_region *region)
+{
+	struct sframe_section *section;
+
+	section = kzalloc(sizeof(*section), GFP_KERNEL_ACCOUNT);
+	if (!section)
+		return NULL;
+	section->data.start = region->sframe_start;
+	section->data.last = region->sframe_start + region->sframe_size - 1;
+	section->table.text_start = region->text_start;
+	section->table.text_end = region->text_start + region->text_size;
+	section->state = SFRAME_NEW;
+	return section;
+}
+
+/**
+ * sframe_register() - register a table of the current process
+ * @region: The table and its text, both mapped.
+ *
+ * The table is not read before a walk needs it.
+ *
+ * Context: Process context, may sleep; takes the mmap_lock for writing.
+ * Return: 0; -EINVAL for a range that cannot be; -EFAULT when the table is not
+ * mapped readable or the text not executable, without holes; -EEXIST when part
+ * of the text has a table already; -ENOSPC when the process has too many;
+ * -ENOMEM; -EINTR when killed.
+ */
+int sframe_register(const struct sframe_region *region)
+{
+	struct mm_struct *mm = current->mm;
+	struct sframe_section *section;
+	int ret;
+
+	ret = sframe_check_region(region);
+	if (ret)
+		return ret;
+	section = sframe_alloc_section(region);
+	if (!section)
+		return -ENOMEM;
+
+	ret = -EINTR;
+	if (mmap_write_lock_killable(mm))
+		goto free_section;
+
+	ret = -EFAULT;
+	if (!sframe_range_has(mm, section->data.start, section->data.last + 1,
+			      VM_READ) ||
+	    !sframe_range_has(mm, section->table.text_start,
+			      section->table.text_end, VM_EXEC))
+		goto unlock;
+
+	ret = sframe_insert(mm, section);
+unlock:
+	mmap_write_unlock(mm);
+free_section:
+	if (ret)
+		kfree(section);
+	return ret;
+}
+
+static int sframe_read_user(void *to, u64 from, size_t len)
+{
+	return copy_from_user(to, (void __user *)from, len) ? -EFAULT : 0;
+}
+
+static int sframe_copy_region(struct sframe_region *region, unsigned long from,
+			      unsigned long size)
+{
+	/* A caller that knows of more fields must not believe that they count. */
+	if (size != sizeof(*region))
+		return -EINVAL;
+	if (copy_from_user(region, (void __user *)from, size))
+		return -EFAULT;
+	return 0;
+}
+
+/**
+ * sframe_prctl_add() - prctl(PR_ADD_SFRAME)
+ * @from: User address of a struct sframe_region.
+ * @size: Its size as the caller knows it.
+ *
+ * Reads the table's header, so that the caller learns of one that is no table.
+ *
+ * Context: Process context, may sleep.
+ * Return: As sframe_register(); -EBADMSG and -EOPNOTSUPP for a table that is
+ * damaged or of another version.
+ */
+int sframe_prctl_add(unsigned long from, unsigned long size)
+{
+	struct sframe_reader reader = {
+		.read = sframe_read_user,
+		.budget = SFRAME_HEADER_BUDGET,
+	};
+	struct sframe_region region;
+	struct sframe_table table;
+	int ret;
+
+	ret = sframe_copy_region(&region, from, size);
+	if (ret)
+		return ret;
+	ret = sframe_check_region(&region);
+	if (ret)
+		return ret;
+	ret = sframe_open(&reader, region.sframe_start,
+			  region.sframe_start + region.sframe_size, &table);
+	if (ret)
+		return ret;
+	return sframe_register(&region);
+}
+
+/* Whether prctl(PR_REMOVE_SFRAME) means @section; no text stands for any text. */
+static bool sframe_region_names(const struct sframe_region *region,
+				const struct sframe_section *section)
+{
+	if (section->data.start != region->sframe_start)
+		return false;
+	return !region->text_size ||
+	       (section->table.text_start == region->text_start &&
+		section->table.text_end - section->table.text_start ==
+		region->text_size);
+}
+
+/**
+ * sframe_prctl_remove() - prctl(PR_REMOVE_SFRAME)
+ * @from: User address of a struct sframe_region.  Its @text_size may be 0: then
+ *	all that was registered with its @sframe_start goes.
+ * @size: Its size as the caller knows it.
+ *
+ * Context: Process context, may sleep; takes the mmap_lock for writing.
+ * Return: 0; -ENOENT when there is no such table; -EINVAL, -EFAULT, -EINTR.
+ */
+int sframe_prctl_remove(unsigned long from, unsigned long size)
+{
+	struct interval_tree_node *node, *next;
+	struct mm_struct *mm = current->mm;
+	struct sframe_region region;
+	struct sframe_index *index;
+	unsigned long start;
+	int ret;
+
+	ret = sframe_copy_region(&region, from, size);
+	if (ret)
+		return ret;
+	start = region.sframe_start;
+
+	if (mmap_write_lock_killable(mm))
+		return -EINTR;
+	ret = -ENOENT;
+	index = mm->sframe;
+	if (!index)
+		goto unlock;
+	for (node = interval_tree_iter_first(&index->by_data, start, start);
+	     node; node = next) {
+		struct sframe_section *section;
+
+		next = interval_tree_iter_next(node, start, start);
+		section = container_of(node, struct sframe_section, data);
+		if (!sframe_region_names(&region, section))
+			continue;
+		sframe_remove_section(index, section);
+		ret = 0;
+	}
+unlock:
+	mmap_write_unlock(mm);
+	return ret;
+}
+
+void __sframe_unmap(struct mm_struct *mm, unsigned long start,
+		    unsigned long end)
+{
+	struct sframe_index *index = mm->sframe;
+	struct interval_tree_node *node;
+	struct sframe_section *section;
+
+	mmap_assert_write_locked(mm);
+	while ((node = interval_tree_iter_first(&index->by_data, start,
+						end - 1)))
+		sframe_remove_section(index,
+				      container_of(node, struct sframe_section,
+						   data));
+	for (;;) {
+		MA_STATE(mas, &index->by_text, start, start);
+
+		section = mas_find(&mas, end - 1);
+		if (!section)
+			break;
+		sframe_remove_section(index, section);
+	}
+}
+
+int __sframe_dup_mm(struct mm_struct *mm, struct mm_struct *oldmm)
+{
+	struct sframe_section *old;
+	MA_STATE(mas, &oldmm->sframe->by_text, 0, 0);
+
+	mmap_assert_write_locked(oldmm);
+	mas_for_each(&mas, old, ULONG_MAX) {
+		struct sframe_section *new;
+		int ret;
+
+		new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
+		if (!new)
+			return -ENOMEM;
+		new->data.start = old->data.start;
+		new->data.last = old->data.last;
+		new->table.text_start = old->table.text_start;
+		new->table.text_end = old->table.text_end;
+		/* Another thread may be writing old->table: read it anew on demand. */
+		new->state = SFRAME_NEW;
+		ret = sframe_insert(mm, new);
+		if (ret) {
+			kfree(new);
+			return ret;
+		}
+	}
+	return 0;
+}
+
+void __sframe_exit_mm(struct mm_struct *mm)
+{
+	struct sframe_index *index = mm->sframe;
+	struct sframe_section *section;
+	MA_STATE(mas, &index->by_text, 0, 0);
+
+	/* No reader is left, see sframe_exit_mm(); the lock is for the maple tree. */
+	mmap_write_lock(mm);
+	mas_for_each(&mas, section, ULONG_MAX)
+		kfree(section);
+	__mt_destroy(&index->by_text);
+	mmap_write_unlock(mm);
+	kfree(index);
+	mm->sframe = NULL;
+}
+
+/* The section for @ip in the current process, under RCU. */
+static struct sframe_section *sframe_find_section(unsigned long ip)
+{
+	struct sframe_index *index;
+
+	if (!current->mm)
+		return NULL;
+	/* Pairs with sframe_get_index(). */
+	index = smp_load_acquire(&current->mm->sframe);
+	if (!index)
+		return NULL;
+	return mtree_load(&index->by_text, ip);
+}
+
+/*
+ * Copy the section's table.  Returns 0, -ENOENT, or -EAGAIN when its header is
+ * still to be read: then only the text range in @table and *@data are valid.
+ */
+static int sframe_snapshot(unsigned long ip, struct sframe_table *table,
+			   struct interval_tree_node *data)
+{
+	struct sframe_section *section;
+
+	guard(rcu)();
+	section = sframe_find_section(ip);
+	if (!section)
+		return -ENOENT;
+
+	/* Pairs with sframe_publish(). */
+	if (smp_load_acquire(&section->state) == SFRAME_OPEN) {
+		*table = section->table;
+		return 0;
+	}
+	data->start = section->data.start;
+	data->last = section->data.last;
+	table->text_start = section->table.text_start;
+	table->text_end = section->table.text_end;
+	return -EAGAIN;
+}
+
+/*
+ * Store what a reader learnt of a header for the readers after it.  The section
+ * may have gone meanwhile, or have been replaced, or be written by a reader that
+ * this one interrupts: then the knowledge serves this walk only.
+ */
+static void sframe_publish(unsigned long ip, const struct sframe_table *table,
+			   const struct interval_tree_node *data)
+{
+	struct sframe_section *section;
+	int state = SFRAME_NEW;
+
+	guard(rcu)();
+	section = sframe_find_section(ip);
+	if (!section || section->data.start != data->start ||
+	    section->data.last != data->last ||
+	    section->table.text_start != table->text_start ||
+	    section->table.text_end != table->text_end)
+		return;
+	if (!try_cmpxchg(&section->state, &state, SFRAME_OPENING))
+		return;
+	section->table.start = table->start;
+	section->table.fdes = table->fdes;
+	section->table.fres = table->fres;
+	section->table.fres_end = table->fres_end;
+	section->table.num_fdes = table->num_fdes;
+	section->table.pcrel = table->pcrel;
+	/* Pairs with sframe_snapshot(). */
+	smp_store_release(&section->state, SFRAME_OPEN);
+}
+
+/**
+ * sframe_lookup() - find the row for an instruction of the current process
+ * @reader: How its memory may be read in this context.
+ * @ip: Address of the instruction; for a caller the return address less one.
+ * @row: Filled in on success.
+ *
+ * Context: Any in which @reader->read works, NMI included.  Sleeps only where
+ * @reader->read does.
+ * Return: 0, -ENOENT where no table covers @ip, or as sframe_find_row().
+ */
+int sframe_lookup(struct sframe_reader *reader, unsigned long ip,
+		  struct sframe_row *row)
+{
+	struct interval_tree_node data;
+	struct sframe_table table;
+	int ret;
+
+	ret = sframe_snapshot(ip, &table, &data);
+	if (ret == -EAGAIN) {
+		ret = sframe_open(reader, data.start, data.last + 1, &table);
+		if (!ret)
+			sframe_publish(ip, &table, &data);
+	}
+	if (ret)
+		return ret;
+	return sframe_find_row(reader, &table, ip, row);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * All that sframe_decode.c takes from outside: a build in user space gives its
+ * own file of this name (see tools/testing/sframe).
+ */
+#ifndef _KERNEL_UNWIND_SFRAME_DECODE_INTERNAL_H
+#define _KERNEL_UNWIND_SFRAME_DECODE_INTERNAL_H
+
+#include <linux/errno.h>
+#include <linux/minmax.h>
+#include <linux/string.h>
+#include <linux/types.h>
+#include <linux/unaligned.h>
+
+#endif /* _KERNEL_UNWIND_SFRAME_DECODE_INTERNAL_H */

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The states of a deferred user stack walk, and who may request one.  The walks
+ * themselves need a task that returns to user space: tools/testing/selftests/unwind.
+ */
+
+#include <kunit/test.h>
+
+#include <linux/completion.h>
+#include <linux/kthread.h>
+#include <linux/unwind_deferred.h>
+
+#include "../deferred_state.h"
+
+#define SEQUENCE(n)	((u64)(n) << UNWIND_SEQUENCE_SHIFT)
+
+static void unwind_state_first_request_queues_the_work(struct kunit *test)
+{
+	u64 state = SEQUENCE(7), seen;
+
+	KUNIT_EXPECT_EQ(test, unwind_state_request(&state, 3, &seen), 0);
+	KUNIT_EXPECT_EQ(test, seen, SEQUENCE(7));
+	KUNIT_EXPECT_EQ(test, state, SEQUENCE(7) | UNWIND_QUEUED | BIT(3));
+}
+
+static void unwind_state_later_requests_share_the_work(struct kunit *test)
+{
+	u64 state = 0, seen;
+
+	unwind_state_request(&state, 3, &seen);
+	KUNIT_EXPECT_EQ(test, unwind_state_request(&state, 3, &seen), 1);
+	KUNIT_EXPECT_TRUE(test, seen & UNWIND_QUEUED);
+	KUNIT_EXPECT_EQ(test, unwind_state_request(&state, 14, &seen), 0);
+	KUNIT_EXPECT_TRUE(test, seen & UNWIND_QUEUED);
+	KUNIT_EXPECT_EQ(test, state, UNWIND_QUEUED | BIT(3) | BIT(14));
+}
+
+static void unwind_state_serves_each_client_once_an_entry(struct kunit *test)
+{
+	u64 state = SEQUENCE(1), seen;
+
+	unwind_state_request(&state, 0, &seen);
+	unwind_state_clear(&state, UNWIND_QUEUED);
+	KUNIT_EXPECT_FALSE(test, unwind_state_claim(&state, 1));
+	KUNIT_EXPECT_TRUE(test, unwind_state_claim(&state, 0));
+	KUNIT_EXPECT_FALSE(test, unwind_state_claim(&state, 0));
+	KUNIT_EXPECT_EQ(test, unwind_state_request(&state, 0, &seen), -EALREADY);
+	/* Another client still may, and then the work is queued again. */
+	KUNIT_EXPECT_EQ(test, unwind_state_request(&state, 1, &seen), 0);
+	KUNIT_EXPECT_FALSE(test, seen & UNWIND_QUEUED);
+}
+
+static void unwind_state_leaving_starts_the_next_sequence(struct kunit *test)
+{
+	u64 state = SEQUENCE(U32_MAX), seen;
+
+	unwind_state_request(&state, 0, &seen);
+	unwind_state_clear(&state, UNWIND_QUEUED);
+	unwind_state_claim(&state, 0);
+	unwind_state_leave(&state);
+	/* It wraps, and touches nothing else. */
+	KUNIT_EXPECT_EQ(test, state, 0);
+	KUNIT_EXPECT_EQ(test, unwind_state_request(&state, 0, &seen), 0);
+}
+
+static void unwind_state_leaving_keeps_what_is_due(struct kunit *test)
+{
+	u64 state = SEQUENCE(5), seen, before;
+
+	/* An NMI after the task work ran. */
+	unwind_state_request(&state, 0, &seen);
+	before = state;
+	unwind_state_leave(&state);
+	KUNIT_EXPECT_EQ(test, state, before);
+	/* The work runs: claimed not yet. */
+	unwind_state_clear(&state, UNWIND_QUEUED);
+	before = state;
+	unwind_state_leave(&state);
+	KUNIT_EXPECT_EQ(test, state, before);
+}
+
+static void unwind_state_exiting_task_takes_no_request(struct kunit *test)
+{
+	u64 state = 0, seen;
+
+	unwind_state_request(&state, 0, &seen);
+	unwind_state_kill(&state);
+	KUNIT_EXPECT_EQ(test, unwind_state_request(&state, 1, &seen), -ESRCH);
+	/* What was requested before is still due. */
+	KUNIT_EXPECT_TRUE(test, unwind_state_claim(&state, 0));
+}
+
+/*
+ * One thread requests as fast as it can, as NMIs might; this one does what the
+ * task does.  Each request that was taken is delivered, and in its sequence once.
+ */
+struct unwind_race {
+	u64			state;
+	unsigned long		taken;
+	struct completion	done;
+};
+
+#define RACE_ROUNDS	200000
+
+static int unwind_race_requester(void *data)
+{
+	struct unwind_race *race = data;
+	u64 seen;
+	int i;
+
+	for (i = 0; i < RACE_ROUNDS; i++)
+		if (!unwind_state_request(&race->state, 0, &seen))
+			race->taken++;
+	complete(&race->done);
+	return 0;
+}
+
+static void unwind_state_survives_concurrent_requests(struct kunit *test)
+{
+	struct unwind_race *race = kunit_kzalloc(test, sizeof(*race), GFP_KERNEL);
+	unsigned long delivered = 0, entries = 0;
+	struct task_struct *thread;
+	u32 last = 0;
+	bool done;
+
+	KUNIT_ASSERT_NOT_NULL(test, race);
+	init_completion(&race->done);
+	thread = kthread_run(unwind_race_requester, race, "unwind_race");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(thread));
+
+	do {
+		u32 sequence;
+
+		done = try_wait_for_completion(&race->done);
+		unwind_state_clear(&race->state, UNWIND_QUEUED);
+		if (unwind_state_claim(&race->state, 0))
+			delivered++;
+		unwind_state_leave(&race->state);
+		sequence = READ_ONCE(race->state) >> UNWIND_SEQUENCE_SHIFT;
+		if (sequence != last)
+			entries++;
+		last = sequence;
+		cond_resched();
+	} while (!done);
+	/* The requester is gone; what it requested last may still be due. */
+	unwind_state_clear(&race->state, UNWIND_QUEUED);
+	if (unwind_state_claim(&race->state, 0))
+		delivered++;
+
+	KUNIT_EXPECT_EQ(test, delivered, race->taken);
+	KUNIT_EXPECT_GT(test, delivered, 0);
+	KUNIT_EXPECT_GE(test, entries + 1, delivered);
+}
+
+static void unwind_test_callback(struct unwind_client *client,
+				 const struct unwind_user_trace *trace, u64 cookie)
+{
+}
+
+static void unwind_clients_are_limited_and_slots_reused(struct kunit *test)
+{
+	struct unwind_client *clients;
+	int nr, i;
+
+	clients = kunit_kcalloc(test, UNWIND_MAX_CLIENTS + 1, sizeof(*clients),
+				GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, clients);
+	for (nr = 0; nr <= UNWIND_MAX_CLIENTS; nr++) {
+		clients[nr].callback = unwind_test_callback;
+		if (unwind_client_register(&clients[nr]))
+			break;
+	}
+	/* perf may have one. */
+	KUNIT_EXPECT_GE(test, nr, UNWIND_MAX_CLIENTS - 1);
+	KUNIT_EXPECT_LE(test, nr, UNWIND_MAX_CLIENTS);
+	KUNIT_EXPECT_EQ(test, unwind_client_register(&clients[nr]), -EBUSY);
+
+	for (i = 0; i < nr; i++)
+		unwind_client_unregister(&clients[i]);
+	KUNIT_EXPECT_EQ(test, unwind_client_register(&clients[0]), 0);
+	unwind_client_unregister(&clients[0]);
+}
+
+static void unwind_request_is_refused_to_kernel_threads(struct kunit *test)
+{
+	struct unwind_client client = { .callback = unwind_test_callback };
+	u64 cookie;
+
+	KUNIT_ASSERT_EQ(test, unwind_client_register(&client), 0);
+	KUNIT_EXPECT_EQ(test, unwind_deferred_request(&client, &cookie), -EINVAL);
+	unwind_client_unregister(&client);
+}
+
+static struct kunit_case unwind_deferred_cases[] = {
+	KUNIT_CASE(unwind_state_first_request_queues_the_work),
+	KUNIT_CASE(unwind_state_later_requests_share_the_work),
+	KUNIT_CASE(unwind_state_serves_each_client_once_an_entry),
+	KUNIT_CASE(unwind_state_leaving_starts_the_next_sequence),
+	KUNIT_CASE(unwind_state_leaving_keeps_what_is_due),
+	KUNIT_CASE(unwind_state_exiting_task_takes_no_request),
+	KUNIT_CASE(unwind_state_survives_concurrent_requests),
+	KUNIT_CASE(unwind_clients_are_limited_and_slots_reused),
+	KUNIT_CASE(unwind_request_is_refused_to_kernel_threads),
+	{}
+};
+
+static struct kunit_suite unwind_deferred_suite = {
+	.name = "unwind_deferred",
+	.test_cases = unwind_deferred_cases,
+};
+kunit_test_suite(unwind_deferred_suite);
+
+MODULE_DESCRIPTION("KUnit tests of deferred user stacks");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How the SFrame decoder reads rows, and that it says what is wrong with a table
+ * that is damaged.  tools/testing/sframe goes on where this stops: real tables,
+ * every field damaged, random mutations.
+ */
+
+#include <kunit/test.h>
+
+#include "../sframe_decode.h"
+#include "sframe_builder.h"
+
+#define TEXT	0x400000ULL
+#define TABLE	0x500000ULL
+
+/* The table that decode_read() reads: one test at a time. */
+static struct sframe_build build;
+/* decode_read() fails for what lies at or behind this address. */
+static u64 readable_end;
+
+static int decode_read(void *to, u64 from, size_t len)
+{
+	if (from < TABLE || from + len > TABLE + build.len ||
+	    from + len > readable_end)
+		return -EFAULT;
+	memcpy(to, build.bytes + (from - TABLE), len);
+	return 0;
+}
+
+static struct sframe_reader decode_reader(u32 budget)
+{
+	return (struct sframe_reader){ .read = decode_read, .budget = budget };
+}
+
+/*
+ * 0x00-0x1f: push %rbp at 0x01, mov %rsp,%rbp at 0x04; the row at 0x04 has an FP
+ * 0x20-0x20: empty function at the start of the next
+ * 0x20-0x2f: leaf
+ * 0x40-0x7f: PLT, 16 bytes a stub
+ * 0x80-0x8f: outermost
+ */
+static void decode_build(void)
+{
+	sframe_build_start(&build);
+	sframe_build_function(&build, 0x00, 0x20, SFRAME_FRE_ADDR1, 0);
+	sframe_build_row(&build, 0x00, false, 1, (s8[]){ 8 });
+	sframe_build_row(&build, 0x01, false, 2, (s8[]){ 16, -16 });
+	sframe_build_row(&build, 0x04, true, 2, (s8[]){ 16, -16 });
+	sframe_build_function(&build, 0x20, 0x00, SFRAME_FRE_ADDR1, 0);
+	sframe_build_function(&build, 0x20, 0x10, SFRAME_FRE_ADDR1, 0);
+	sframe_build_row(&build, 0x00, false, 1, (s8[]){ 8 });
+	sframe_build_function(&build, 0x30, 0x00, SFRAME_FRE_ADDR1, 0);
+	sframe_build_function(&build, 0x40, 0x40,
+			      SFRAME_FRE_ADDR1 | SFRAME_FDE_PCMASK, 16);
+	sframe_build_row(&build, 0x00, false, 1, (s8[]){ 8 });
+	sframe_build_row(&build, 0x0b, false, 1, (s8[]){ 16 });
+	sframe_build_function(&build, 0x80, 0x10, SFRAME_FRE_ADDR1, 0);
+	sframe_build_row(&build, 0x02, false, 0, NULL);
+	sframe_build_finish(&build, TABLE, TEXT);
+	readable_end = TABLE + build.len;
+}
+
+static int decode_open(struct sframe_table *table)
+{
+	struct sframe_reader reader = decode_reader(1024);
+
+	table->text_start = TEXT;
+	table->text_end = TEXT + 0x90;
+	return sframe_open(&reader, TABLE, TABLE + build.len, table);
+}
+
+static int decode_init(struct kunit *test)
+{
+	decode_build();
+	return 0;
+}
+
+struct decode_case {
+	u32			ip;
+	int			ret;
+	struct sframe_row	row;
+};
+
+static const struct decode_case decode_cases[] = {
+	{ 0x00, 0, { .cfa_off = 8, .ra_off = -8 } },
+	{ 0x01, 0, { .cfa_off = 16, .ra_off = -8, .fp_off = -16, .fp_saved = true } },
+	{ 0x03, 0, { .cfa_off = 16, .ra_off = -8, .fp_off = -16, .fp_saved = true } },
+	{ 0x04, 0, { .cfa_off = 16, .ra_off = -8, .fp_off = -16, .fp_saved = true,
+		     .cfa_fp = true } },
+	{ 0x1f, 0, { .cfa_off = 16, .ra_off = -8, .fp_off = -16, .fp_saved = true,
+		     .cfa_fp = true } },
+	/* Behind and beside an empty function. */
+	{ 0x20, 0, { .cfa_off = 8, .ra_off = -8 } },
+	{ 0x2f, 0, { .cfa_off = 8, .ra_off = -8 } },
+	/* Between functions. */
+	{ 0x30, -ENOENT },
+	{ 0x3f, -ENOENT },
+	/* Rows that repeat. */
+	{ 0x40, 0, { .cfa_off = 8, .ra_off = -8 } },
+	{ 0x4a, 0, { .cfa_off = 8, .ra_off = -8 } },
+	{ 0x4b, 0, { .cfa_off = 16, .ra_off = -8 } },
+	{ 0x70, 0, { .cfa_off = 8, .ra_off = -8 } },
+	{ 0x7f, 0, { .cfa_off = 16, .ra_off = -8 } },
+	/* Before the first row of a function. */
+	{ 0x81, -ENOENT },
+	{ 0x82, 0, { .outermost = true } },
+	/* Outside the text. */
+	{ 0x90, -ENOENT },
+	{ -1, -ENOENT },
+};
+
+static void sframe_decode_finds_the_row_of_each_address(struct kunit *test)
+{
+	struct sframe_table table;
+	int i;
+
+	KUNIT_ASSERT_EQ(test, decode_open(&table), 0);
+	for (i = 0; i < ARRAY_SIZE(decode_cases); i++) {
+		const struct decode_case *want = &decode_cases[i];
+		struct sframe_reader reader = decode_reader(4096);
+		struct sframe_row row = { };
+		int ret;
+
+		ret = sframe_find_row(&reader, &table, TEXT + (s32)want->ip,
+				      &row);
+		KUNIT_EXPECT_EQ_MSG(test, ret, want->ret, "ip %#x", want->ip);
+		if (!ret)
+			KUNIT_EXPECT_MEMEQ_MSG(test, &row, &want->row,
+					       sizeof(row), "ip %#x", want->ip);
+	}
+}
+
+/* Starts and offsets of every width mean the same. */
+static void sframe_decode_reads_every_width(struct kunit *test)
+{
+	static const u8 rows[][14] = {
+		/* start, info: SP, 2 offsets of 1, 2, 4 bytes; 24, -16 */
+		{ 0, 0x05, 24, -16 },
+		{ 0, 0, 0x25, 24, 0, 0xf0, 0xff },
+		{ 0, 0, 0, 0, 0x45, 24, 0, 0, 0, 0xf0, 0xff, 0xff, 0xff },
+	};
+	int type;
+
+	for (type = 0; type < ARRAY_SIZE(rows); type++) {
+		struct sframe_reader reader = decode_reader(4096);
+		struct sframe_table table;
+		struct sframe_row row;
+
+		sframe_build_start(&build);
+		sframe_build_function(&build, 0, 0x10, type, 0);
+		build.fdes[0].num_fres = 1;
+		build.header.fre_len = sizeof(rows[type]);
+		memcpy(build.fres, rows[type], sizeof(rows[type]));
+		sframe_build_finish(&build, TABLE, TEXT);
+		readable_end = TABLE + build.len;
+
+		KUNIT_ASSERT_EQ(test, decode_open(&table), 0);
+		KUNIT_ASSERT_EQ(test, sframe_find_row(&reader, &table, TEXT + 5,
+						      &row), 0);
+		KUNIT_EXPECT_EQ(test, row.cfa_off, 24);
+		KUNIT_EXPECT_EQ(test, row.fp_off, -16);
+		KUNIT_EXPECT_TRUE(test, row.fp_saved);
+	}
+}
+
+static void sframe_decode_reads_pc_relative_starts(struct kunit *test)
+{
+	struct sframe_reader reader = decode_reader(4096);
+	struct sframe_table table;
+	struct sframe_row row;
+	u32 i;
+
+	build.bytes[3] |= SFRAME_F_FDE_FUNC_START_PCREL;
+	for (i = 0; i < build.header.num_fdes; i++) {
+		struct sframe_fde *fde = (void *)build.bytes +
+			sizeof(struct sframe_header) + i * sizeof(*fde);
+
+		fde->func_start -= (u8 *)fde - build.bytes;
+	}
+	KUNIT_ASSERT_EQ(test, decode_open(&table), 0);
+	KUNIT_ASSERT_EQ(test, sframe_find_row(&reader, &table, TEXT + 0x4b, &row), 0);
+	KUNIT_EXPECT_EQ(test, row.cfa_off, 16);
+}
+
+/* A byte of the header, what it becomes, and what the decoder says. */
+static const struct {
+	u32	at;
+	u8	value;
+	int	ret;
+} header_cases[] = {
+	{ 0, 0xe3, -EBADMSG },			/* magic */
+	{ 2, 1, -EOPNOTSUPP },			/* version */
+	{ 2, 3, -EOPNOTSUPP },
+	{ 3, 0x0, -EOPNOTSUPP },		/* not sorted */
+	{ 3, 0x9, -EOPNOTSUPP },		/* a flag that nobody knows */
+	{ 4, 2, -EOPNOTSUPP },			/* architecture */
+	{ 5, 8, -EOPNOTSUPP },			/* fixed frame pointer offset */
+	{ 6, 0, -EOPNOTSUPP },			/* fixed return address offset */
+	{ 7, 0xff, -EBADMSG },			/* auxiliary header */
+	{ 11, 0xff, -EBADMSG },			/* number of functions */
+	{ 19, 0xff, -EBADMSG },			/* length of rows */
+	{ 23, 0xff, -EBADMSG },			/* where functions start */
+	{ 27, 0xff, -EBADMSG },			/* where rows start */
+};
+
+static void sframe_decode_refuses_a_damaged_header(struct kunit *test)
+{
+	struct sframe_table table;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(header_cases); i++) {
+		u8 *byte = &build.bytes[header_cases[i].at], old = *byte;
+
+		*byte = header_cases[i].value;
+		KUNIT_EXPECT_EQ_MSG(test, decode_open(&table),
+				    header_cases[i].ret, "byte %u = %#x",
+				    header_cases[i].at, header_cases[i].value);
+		*byte = old;
+	}
+	build.len = sizeof(struct sframe_header) - 1;
+	KUNIT_EXPECT_EQ(test, decode_open(&table), -EBADMSG);
+}
+
+/* Upstream once divided by this. */
+static void sframe_decode_refuses_a_repetition_of_no_bytes(struct kunit *test)
+{
+	struct sframe_reader reader = decode_reader(4096);
+	struct sframe_table table;
+	struct sframe_row row;
+
+	build.bytes[sizeof(struct sframe_header) +
+		    4 * sizeof(struct sframe_fde) +
+		    offsetof(struct sframe_fde, rep_size)] = 0;
+	KUNIT_ASSERT_EQ(test, decode_open(&table), 0);
+	KUNIT_EXPECT_EQ(test, sframe_find_row(&reader, &table, TEXT + 0x44, &row),
+			-EBADMSG);
+}
+
+static void sframe_decode_stops_at_the_budget(struct kunit *test)
+{
+	struct sframe_table table;
+	struct sframe_row row;
+	u32 budget, needed = 0;
+
+	KUNIT_ASSERT_EQ(test, decode_open(&table), 0);
+	for (budget = 0; budget < 1024; budget++) {
+		struct sframe_reader reader = decode_reader(budget);
+		int ret = sframe_find_row(&reader, &table, TEXT + 4, &row);
+
+		if (!ret) {
+			needed = budget;
+			KUNIT_EXPECT_EQ(test, reader.budget, 0);
+			break;
+		}
+		KUNIT_EXPECT_EQ(test, ret, -E2BIG);
+	}
+	KUNIT_EXPECT_GT(test, needed, sizeof(struct sframe_fde));
+}
+
+static void sframe_decode_reports_unreadable_bytes(struct kunit *test)
+{
+	u64 whole = readable_end;
+	struct sframe_table table;
+	struct sframe_row row;
+
+	KUNIT_ASSERT_EQ(test, decode_open(&table), 0);
+	for (readable_end = TABLE; readable_end < whole; readable_end++) {
+		struct sframe_reader reader = decode_reader(4096);
+
+		/* The last function: its row is the last byte of all. */
+		KUNIT_EXPECT_EQ(test, sframe_find_row(&reader, &table,
+						      TEXT + 0x82, &row),
+				-EFAULT);
+	}
+}
+
+static struct kunit_case sframe_decode_cases[] = {
+	KUNIT_CASE(sframe_decode_finds_the_row_of_each_address),
+	KUNIT_CASE(sframe_decode_reads_every_width),
+	KUNIT_CASE(sframe_decode_reads_pc_relative_starts),
+	KUNIT_CASE(sframe_decode_refuses_a_damaged_header),
+	KUNIT_CASE(sframe_decode_refuses_a_repetition_of_no_bytes),
+	KUNIT_CASE(sframe_decode_stops_at_the_budget),
+	KUNIT_CASE(sframe_decode_reports_unreadable_bytes),
+	{}
+};
+
+static struct kunit_suite sframe_decode_suite = {
+	.name = "sframe_decode",
+	.init = decode_init,
+	.test_cases = sframe_decode_cases,
+};
+kunit_test_suite(sframe_decode_suite);
+
+MODULE_DESCRIPTION("KUnit tests of the SFrame decoder");
+MODULE_LICENSE("GPL");

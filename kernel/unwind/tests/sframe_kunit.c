@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The tables of a process, and walks over stacks by them.
+ *
+ * Each test runs in a kernel thread with a user address space of its own, in
+ * which text, table and stack are pages that it fills itself:
+ *
+ *	text + 0x00-0x1f	leaf: CFA = SP + 8
+ *	text + 0x20-0x2f	middle: CFA = SP + 16
+ *	text + 0x30-0x3f	outermost, from its byte 2 on
+ *	text + 0x40-0x4f	circle: CFA = FP - 64
+ *	text + 0x60		signal trampoline
+ *	text + 0x80-		no table
+ */
+
+#include <kunit/test.h>
+
+#include <linux/kthread.h>
+#include <linux/mm.h>
+#include <linux/mman.h>
+#include <linux/sched/mm.h>
+#include <linux/sframe.h>
+#include <linux/uaccess.h>
+#include <linux/unwind_user.h>
+
+#include <asm/unwind_user.h>
+
+#include "../sframe.h"
+#include "sframe_builder.h"
+
+#define LEAF		0x00
+#define MIDDLE		0x20
+#define OUTERMOST	0x32
+#define CIRCLE		0x40
+#define TRAMPOLINE	0x60
+#define NO_TABLE	0x80
+#define TEXT_SIZE	PAGE_SIZE
+
+struct sframe_test {
+	struct sframe_build	build;
+	struct sframe_region	region;
+	unsigned long		text;
+	unsigned long		table;
+	unsigned long		stack;
+};
+
+static unsigned long sframe_test_map(struct kunit *test, unsigned long prot)
+{
+	unsigned long addr = kunit_vm_mmap(test, NULL, 0, PAGE_SIZE, prot,
+					   MAP_PRIVATE | MAP_ANONYMOUS, 0);
+
+	KUNIT_ASSERT_NE(test, addr, 0);
+	KUNIT_ASSERT_FALSE(test, IS_ERR_VALUE(addr));
+	return addr;
+}
+
+static void sframe_test_write(struct kunit *test, unsigned long to,
+			      const void *from, size_t len)
+{
+	KUNIT_ASSERT_EQ(test, copy_to_user((void __user *)to, from, len), 0);
+}
+
+static int sframe_test_init(struct kunit *test)
+{
+	struct sframe_test *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, t);
+	test->priv = t;
+	t->text = sframe_test_map(test, PROT_READ | PROT_WRITE | PROT_EXEC);
+	t->table = sframe_test_map(test, PROT_READ | PROT_WRITE);
+	t->stack = sframe_test_map(test, PROT_READ | PROT_WRITE);
+
+	sframe_build_start(&t->build);
+	sframe_build_function(&t->build, LEAF, 0x20, SFRAME_FRE_ADDR1, 0);
+	sframe_build_row(&t->build, 0, false, 1, (s8[]){ 8 });
+	sframe_build_function(&t->build, MIDDLE, 0x10, SFRAME_FRE_ADDR1, 0);
+	sframe_build_row(&t->build, 0, false, 1, (s8[]){ 16 });
+	sframe_build_function(&t->build, 0x30, 0x10, SFRAME_FRE_ADDR1, 0);
+	sframe_build_row(&t->build, 0, false, 1, (s8[]){ 8 });
+	sframe_build_row(&t->build, 2, false, 0, NULL);
+	sframe_build_function(&t->build, CIRCLE, 0x10, SFRAME_FRE_ADDR1, 0);
+	sframe_build_row(&t->build, 0, true, 1, (s8[]){ -64 });
+	sframe_build_finish(&t->build, t->table, t->text);
+	sframe_test_write(test, t->table, t->build.bytes, t->build.len);
+	sframe_test_write(test, t->text + TRAMPOLINE, ARCH_UNWIND_SIGRETURN_CODE,
+			  ARCH_UNWIND_SIGRETURN_LEN);
+
+	t->region.sframe_start = t->table;
+	/* As linkers leave it: longer than the table. */
+	t->region.sframe_size = t->build.len + 64;
+	t->region.text_start = t->text;
+	t->region.text_size = TEXT_SIZE;
+	return 0;
+}
+
+static void sframe_test_register(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+
+	KUNIT_ASSERT_EQ(test, sframe_register(&t->region), 0);
+}
+
+/* Walk from @ip (an offset in the text) with @sp and @fp (offsets in the stack). */
+static void sframe_test_walk(struct kunit *test, struct unwind_user_trace *trace,
+			     unsigned long ip, unsigned long sp, long fp)
+{
+	struct sframe_test *t = test->priv;
+	struct pt_regs regs = {
+		.ip = t->text + ip,
+		.sp = t->stack + sp,
+		.bp = fp < 0 ? 0 : t->stack + fp,
+		.cs = __USER_CS,
+	};
+
+	unwind_user(trace, &regs, UNWIND_USER_FAULTABLE);
+}
+
+/* @want has offsets in the text, the innermost frame first. */
+static void sframe_test_expect(struct kunit *test,
+			       const struct unwind_user_trace *trace,
+			       enum unwind_user_end end, unsigned int nr,
+			       const u64 *want)
+{
+	struct sframe_test *t = test->priv;
+	unsigned int i;
+
+	KUNIT_EXPECT_EQ(test, trace->end, end);
+	KUNIT_ASSERT_EQ(test, trace->nr, nr);
+	for (i = 0; i < nr; i++)
+		KUNIT_EXPECT_EQ_MSG(test, trace->entries[i] - t->text, want[i],
+				    "frame %u", i);
+}
+
+#define ENTRIES		8
+#define DEFINE_TRACE(name)						\
+	u64 name##_entries[ENTRIES];					\
+	struct unwind_user_trace name = {				\
+		.entries = name##_entries,				\
+		.max = ENTRIES,						\
+	}
+
+static void sframe_walk_follows_rows_to_the_outermost_frame(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	u64 stack[] = { t->text + MIDDLE + 4, 0x1111, t->text + OUTERMOST + 2 };
+	DEFINE_TRACE(trace);
+
+	sframe_test_register(test);
+	sframe_test_write(test, t->stack, stack, sizeof(stack));
+	sframe_test_walk(test, &trace, LEAF, 0, -1);
+	sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 3,
+			   (u64[]){ LEAF, MIDDLE + 4, OUTERMOST + 2 });
+}
+
+/* A call that does not return may be the last instruction of its function. */
+static void sframe_walk_looks_callers_up_at_the_call(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	/* The return address is the first byte of OUTERMOST's function. */
+	u64 stack[] = { t->text + 0x30, 0x1111, t->text + OUTERMOST + 2 };
+	DEFINE_TRACE(trace);
+
+	sframe_test_register(test);
+	sframe_test_write(test, t->stack, stack, sizeof(stack));
+	sframe_test_walk(test, &trace, LEAF, 0, -1);
+	sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 3,
+			   (u64[]){ LEAF, 0x30, OUTERMOST + 2 });
+}
+
+static void sframe_walk_goes_on_by_frame_pointer_without_table(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	u64 stack[] = {
+		/* leaf's caller keeps a frame pointer, its caller has a row */
+		t->text + NO_TABLE, 0x1111,
+		t->stack + 0x38, t->text + MIDDLE + 8,
+		0x2222, t->text + OUTERMOST + 2,
+	};
+	DEFINE_TRACE(trace);
+
+	sframe_test_register(test);
+	sframe_test_write(test, t->stack, stack, sizeof(stack));
+	sframe_test_walk(test, &trace, LEAF, 0, 0x10);
+	sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 4,
+			   (u64[]){ LEAF, NO_TABLE, MIDDLE + 8, OUTERMOST + 2 });
+}
+
+static void sframe_walk_follows_a_signal_frame(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	u64 handler[] = { t->text + TRAMPOLINE };
+	u64 interrupted[] = { t->text + OUTERMOST + 2 };
+	u64 ip = t->text + LEAF, sp = t->stack, fp = 0;
+	unsigned long context = t->stack + 0x808;
+	DEFINE_TRACE(trace);
+
+	sframe_test_register(test);
+	/* The handler runs at 0x800, above what it interrupted at 0. */
+	sframe_test_write(test, t->stack + 0x800, handler, sizeof(handler));
+	sframe_test_write(test, context + ARCH_UNWIND_SIGFRAME_IP, &ip, 8);
+	sframe_test_write(test, context + ARCH_UNWIND_SIGFRAME_SP, &sp, 8);
+	sframe_test_write(test, context + ARCH_UNWIND_SIGFRAME_FP, &fp, 8);
+	sframe_test_write(test, t->stack, interrupted, sizeof(interrupted));
+
+	sframe_test_walk(test, &trace, LEAF + 8, 0x800, -1);
+	/* The interrupted instruction is looked up where it is: byte 0 of leaf. */
+	sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 4,
+			   (u64[]){ LEAF + 8, TRAMPOLINE, LEAF, OUTERMOST + 2 });
+}
+
+static void sframe_walk_stops_when_the_stack_does_not_rise(struct kunit *test)
+{
+	DEFINE_TRACE(trace);
+
+	sframe_test_register(test);
+	sframe_test_walk(test, &trace, CIRCLE, 0x100, 0x110);
+	sframe_test_expect(test, &trace, UNWIND_USER_CORRUPT, 1,
+			   (u64[]){ CIRCLE });
+}
+
+static void sframe_walk_stops_at_memory_that_is_not_there(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	DEFINE_TRACE(trace);
+
+	sframe_test_register(test);
+	KUNIT_ASSERT_EQ(test, vm_munmap(t->stack, PAGE_SIZE), 0);
+	sframe_test_walk(test, &trace, LEAF, 0, -1);
+	sframe_test_expect(test, &trace, UNWIND_USER_FAULT, 1, (u64[]){ LEAF });
+}
+
+static void sframe_walk_stops_when_there_is_no_more_room(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	u64 stack[] = { t->text + MIDDLE + 4, 0x1111, t->text + OUTERMOST + 2 };
+	DEFINE_TRACE(trace);
+
+	sframe_test_register(test);
+	sframe_test_write(test, t->stack, stack, sizeof(stack));
+	trace.max = 2;
+	sframe_test_walk(test, &trace, LEAF, 0, -1);
+	sframe_test_expect(test, &trace, UNWIND_USER_FULL, 2,
+			   (u64[]){ LEAF, MIDDLE + 4 });
+}
+
+static void sframe_walk_without_rule_says_so(struct kunit *test)
+{
+	DEFINE_TRACE(trace);
+
+	/* A frame pointer register that holds something else. */
+	sframe_test_walk(test, &trace, NO_TABLE, 0x100, 0x80);
+	sframe_test_expect(test, &trace, UNWIND_USER_NO_RULE, 1,
+			   (u64[]){ NO_TABLE });
+}
+
+static int sframe_test_read(void *to, u64 from, size_t len)
+{
+	return copy_from_user(to, (void __user *)from, len) ? -EFAULT : 0;
+}
+
+/* Whether the table of @ip (an offset in the text) is found. */
+static int sframe_test_lookup(struct kunit *test, unsigned long ip)
+{
+	struct sframe_reader reader = {
+		.read = sframe_test_read,
+		.budget = 4096,
+	};
+	struct sframe_test *t = test->priv;
+	struct sframe_row row;
+
+	return sframe_lookup(&reader, t->text + ip, &row);
+}
+
+static void sframe_register_refuses_bad_regions(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	struct sframe_region bad;
+
+	bad = t->region;
+	bad.sframe_size = 0;
+	KUNIT_EXPECT_EQ(test, sframe_register(&bad), -EINVAL);
+	bad = t->region;
+	bad.text_size = -PAGE_SIZE;
+	KUNIT_EXPECT_EQ(test, sframe_register(&bad), -EINVAL);
+	bad = t->region;
+	bad.text_start = TASK_SIZE_MAX - 8;
+	KUNIT_EXPECT_EQ(test, sframe_register(&bad), -EINVAL);
+	/* Not executable: */
+	bad = t->region;
+	bad.text_start = t->stack;
+	KUNIT_EXPECT_EQ(test, sframe_register(&bad), -EFAULT);
+	/* Not mapped to its end: */
+	bad = t->region;
+	bad.sframe_size = 1ULL << 40;
+	KUNIT_EXPECT_EQ(test, sframe_register(&bad), -EFAULT);
+
+	sframe_test_register(test);
+	bad = t->region;
+	bad.text_start += TEXT_SIZE - 16;
+	bad.text_size = 16;
+	KUNIT_EXPECT_EQ(test, sframe_register(&bad), -EEXIST);
+}
+
+static void sframe_tables_go_with_their_text(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+
+	sframe_test_register(test);
+	KUNIT_EXPECT_EQ(test, sframe_test_lookup(test, LEAF), 0);
+	KUNIT_ASSERT_EQ(test, vm_munmap(t->text, PAGE_SIZE), 0);
+	KUNIT_EXPECT_EQ(test, sframe_test_lookup(test, LEAF), -ENOENT);
+}
+
+static void sframe_tables_go_with_their_own_bytes(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+
+	sframe_test_register(test);
+	KUNIT_ASSERT_EQ(test, vm_munmap(t->table, PAGE_SIZE), 0);
+	KUNIT_EXPECT_EQ(test, sframe_test_lookup(test, LEAF), -ENOENT);
+}
+
+static void sframe_tables_go_when_their_text_is_mapped_over(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	unsigned long addr;
+
+	sframe_test_register(test);
+	addr = vm_mmap(NULL, t->text, PAGE_SIZE, PROT_READ | PROT_EXEC,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, 0);
+	KUNIT_ASSERT_EQ(test, addr, t->text);
+	KUNIT_EXPECT_EQ(test, sframe_test_lookup(test, LEAF), -ENOENT);
+	/* And the place is free for another table. */
+	KUNIT_EXPECT_EQ(test, sframe_register(&t->region), 0);
+}
+
+static void sframe_tables_are_copied_by_fork(struct kunit *test)
+{
+	struct mm_struct *mm = mm_alloc(), *oldmm = current->mm;
+
+	KUNIT_ASSERT_NOT_NULL(test, mm);
+	sframe_test_register(test);
+
+	mmap_write_lock(oldmm);
+	mmap_write_lock_nested(mm, SINGLE_DEPTH_NESTING);
+	KUNIT_EXPECT_EQ(test, sframe_dup_mm(mm, oldmm), 0);
+	mmap_write_unlock(mm);
+	mmap_write_unlock(oldmm);
+
+	kthread_unuse_mm(oldmm);
+	kthread_use_mm(mm);
+	/* The copy is there; what it speaks of is not mapped in this test's mm. */
+	KUNIT_EXPECT_EQ(test, sframe_test_lookup(test, LEAF), -EFAULT);
+	kthread_unuse_mm(mm);
+	kthread_use_mm(oldmm);
+	mmput(mm);
+	KUNIT_EXPECT_EQ(test, sframe_test_lookup(test, LEAF), 0);
+}
+
+static struct kunit_case sframe_cases[] = {
+	KUNIT_CASE(sframe_walk_follows_rows_to_the_outermost_frame),
+	KUNIT_CASE(sframe_walk_looks_callers_up_at_the_call),
+	KUNIT_CASE(sframe_walk_goes_on_by_frame_pointer_without_table),
+	KUNIT_CASE(sframe_walk_follows_a_signal_frame),
+	KUNIT_CASE(sframe_walk_stops_when_the_stack_does_not_rise),
+	KUNIT_CASE(sframe_walk_stops_at_memory_that_is_not_there),
+	KUNIT_CASE(sframe_walk_stops_when_there_is_no_more_room),
+	KUNIT_CASE(sframe_walk_without_rule_says_so),
+	KUNIT_CASE(sframe_register_refuses_bad_regions),
+	KUNIT_CASE(sframe_tables_go_with_their_text),
+	KUNIT_CASE(sframe_tables_go_with_their_own_bytes),
+	KUNIT_CASE(sframe_tables_go_when_their_text_is_mapped_over),
+	KUNIT_CASE(sframe_tables_are_copied_by_fork),
+	{}
+};
+
+static struct kunit_suite sframe_suite = {
+	.name = "unwind_user_sframe",
+	.init = sframe_test_init,
+	.test_cases = sframe_cases,
+};
+kunit_test_suite(sframe_suite);
+
+MODULE_DESCRIPTION("KUnit tests of user stacks from SFrame tables");
+MODULE_LICENSE("GPL");
