@@ -85,13 +85,17 @@ static inline int sframe_prctl_remove(unsigned long region, unsigned long size)
 }
 
 static inline void sframe_init_mm(struct mm_struct *mm) { }
+static inline void sframe_exit_mm(struct mm_struct *mm) { }
+
 static inline int sframe_dup_mm(struct mm_struct *mm, struct mm_struct *oldmm)
 {
 	return 0;
 }
+
 static inline void sframe_unmap(struct mm_struct *mm, unsigned long start,
-				unsigned long end) { }
-static inline void sframe_exit_mm(struct mm_struct *mm) { }
+				unsigned long end)
+{
+}
 
 #endif /* CONFIG_UNWIND_USER_SFRAME */
 

@@ -374,8 +374,8 @@ void __sframe_unmap(struct mm_struct *mm, unsigned long start,
 
 int __sframe_dup_mm(struct mm_struct *mm, struct mm_struct *oldmm)
 {
-	struct sframe_section *old;
 	MA_STATE(mas, &oldmm->sframe->by_text, 0, 0);
+	struct sframe_section *old;
 
 	mmap_assert_write_locked(oldmm);
 	mas_for_each(&mas, old, ULONG_MAX) {
@@ -403,8 +403,8 @@ int __sframe_dup_mm(struct mm_struct *mm, struct mm_struct *oldmm)
 void __sframe_exit_mm(struct mm_struct *mm)
 {
 	struct sframe_index *index = mm->sframe;
-	struct sframe_section *section;
 	MA_STATE(mas, &index->by_text, 0, 0);
+	struct sframe_section *section;
 
 	/* No reader is left, see sframe_exit_mm(); the lock is for the maple tree. */
 	mmap_write_lock(mm);

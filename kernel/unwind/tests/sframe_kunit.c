@@ -289,9 +289,10 @@ static void sframe_register_refuses_bad_regions(struct kunit *test)
 	bad = t->region;
 	bad.text_start = t->stack;
 	KUNIT_EXPECT_EQ(test, sframe_register(&bad), -EFAULT);
-	/* Not mapped to its end: */
+	/* Not mapped: */
+	KUNIT_ASSERT_EQ(test, vm_munmap(t->stack, PAGE_SIZE), 0);
 	bad = t->region;
-	bad.sframe_size = 1ULL << 40;
+	bad.sframe_start = t->stack;
 	KUNIT_EXPECT_EQ(test, sframe_register(&bad), -EFAULT);
 
 	sframe_test_register(test);

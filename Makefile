@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0
+# The front door: each target is a line of dev/, vm/ or bench/, which have --help.
+# Whatever a target needs, it installs or builds first.
+
+KERNEL ?= series
+
+help: ## This list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+demo: ## Stacks of a real program under stock perf, base and series: table and flame graph
+	@dev/kernel base
+	@dev/kernel series
+	@bench/demo
+
+test: ## All test suites
+	@dev/check
+
+kernel: ## Build the kernel with the series
+	@dev/kernel series
+
+debug-kernel: ## The same with KASAN, lockdep, UBSAN, kmemleak
+	@dev/kernel debug
+
+shell: ## A shell in a guest (KERNEL=base|series|debug)
+	@dev/kernel $(KERNEL)
+	@vm/run --kernel $(KERNEL) --interactive
+
+vm: ## Run CMD='...' in a guest (KERNEL=base|series|debug)
+	@test -n '$(value CMD)' || { echo "make vm: CMD is empty; for example: make vm CMD='uname -r'" >&2; exit 2; }
+	@dev/kernel $(KERNEL)
+	@vm/run --kernel $(KERNEL) -- bash -c '$(subst ','\'',$(value CMD))'
+
+series: ## Export the series to .build/series, prove git am and that each step builds
+	@dev/export --build
+
+lint: ## checkpatch, sparse, kernel-doc, shellcheck, spelling
+	@dev/lint
+
+clean: ## Remove .build; dev/env remove deletes the environment too
+	@rm -rf --one-file-system .build
+
+.PHONY: help demo test kernel debug-kernel shell vm series lint clean
