@@ -24,6 +24,7 @@ TOP = 5
 MIN_OURS = 99.0
 MAX_BASE = 5.0
 MAX_RATIO = 1.5
+ENTRY_BYTES = 8
 
 
 @dataclass(frozen=True)
@@ -65,11 +66,22 @@ def ratio(results: Results, run: Run) -> float:
     return results[run].data.bytes_per_sample / results[OURS_FP].data.bytes_per_sample
 
 
+def ratio_at_equal_depth(results: Results) -> float:
+    """The ratio of ours had its chains as many entries: each takes 8 bytes in both modes.
+
+    Frame pointers find some frames of libc by luck, and garbage, which cost bytes too.
+    """
+    ours, other = (results[run].data for run in (OURS, OURS_FP))
+    missing = other.recording.mean_entries - ours.recording.mean_entries
+    return (ours.bytes_per_sample + ENTRY_BYTES * missing) / other.bytes_per_sample
+
+
 def ratios(results: Results) -> str:
     """One line on sizes."""
     size = {run: results[run].data.bytes_per_sample for run in (OURS, OURS_FP, DWARF)}
     return (f"Bytes per sample: ours {size[OURS]:.0f}, frame pointers {size[OURS_FP]:.0f}, "
-            f"dwarf {size[DWARF]:.0f}: ours is {ratio(results, OURS):.2f} x frame pointers, "
+            f"dwarf {size[DWARF]:.0f}: ours is {ratio(results, OURS):.2f} x frame pointers "
+            f"({ratio_at_equal_depth(results):.2f} x at equal depth), "
             f"dwarf {ratio(results, DWARF):.1f} x.")
 
 
@@ -83,9 +95,10 @@ def failures(results: Results) -> list[str]:
     if base is None or base.complete > MAX_BASE:
         found.append(f"base kernel: {share(base)} of the samples in Lua's own text reach main; "
                      f"at most {MAX_BASE:g} % are expected: is it the untouched kernel?")
-    if ratio(results, OURS) > MAX_RATIO:
-        found.append(f"series kernel: {ratio(results, OURS):.2f} x the bytes per sample of frame "
-                     f"pointers; at most {MAX_RATIO:g} x are expected")
+    size = ratio_at_equal_depth(results)
+    if size > MAX_RATIO:
+        found.append(f"series kernel: {size:.2f} x the bytes per sample of frame pointers at "
+                     f"equal depth; at most {MAX_RATIO:g} x are expected")
     return found
 
 

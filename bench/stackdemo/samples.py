@@ -70,6 +70,12 @@ class Recording:
     samples: list[Sample] = field(default_factory=list)
     garbage_lines: int = 0
 
+    @property
+    def mean_entries(self) -> float:
+        """Entries of a call chain in the mean, whatever they are."""
+        count = len(self.samples)
+        return sum(len(sample.frames) for sample in self.samples) / count if count else 0.0
+
 
 def parse(lines: Iterable[str]) -> Recording:
     """Parse perf's text; lines of any other form are counted, not guessed at."""

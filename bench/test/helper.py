@@ -29,6 +29,7 @@ def sample(*frames: Frame) -> Sample:
 
 GOOD = sample(*own("luaV_execute", "luaD_call", "main"))
 LOST = sample(*own("luaV_execute"), NOWHERE)
+LOST_DEEP = sample(*own("luaV_execute"), NOWHERE, NOWHERE)
 IN_LIBC = sample(Frame("malloc", LIBC))
 
 
