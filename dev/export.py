@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: GPL-2.0
+"""usage: dev/export [--signoff 'Name <mail>'] [--build]
+
+Write the series as mails into .build/series: one patch per step and a cover letter
+(series/cover: first line the subject, the rest its text). Then check:
+  - the repository, .build/linux and the mails are the same series,
+  - scripts/checkpatch.pl --strict finds nothing in any of them,
+  - every new file has an entry of its own in MAINTAINERS,
+  - `git am` of all on a fresh clone at the base gives the tree object of branch series.
+
+  --signoff 'Name <mail>'  send the mails in that name, with its Signed-off-by
+  --build                  build vmlinux after every step, with the options of
+                           series/build.config off and on (x86_64 tinyconfig)
+
+Examples:
+  dev/export
+  dev/export --signoff 'A. Person <person@example.org>' --build
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from stepqueue import Failure, Git, Step, Tree, run_tool, say, __doc__ as variables
+
+# FILE_PATH_CHANGES asks for an edit of MAINTAINERS in every mail that adds a file, even
+# where an entry covers it; check_maintainers() asks for the entry.
+CHECKPATCH = [
+    "--strict",
+    "--no-signoff",
+    "--no-summary",
+    "--show-types",
+    "--ignore",
+    "FILE_PATH_CHANGES",
+]
+
+
+def current_steps(tree: Tree) -> list[tuple[Step, str]]:
+    """The steps with their commits, after making sure that all sides agree."""
+    if not tree.path.exists():
+        raise Failure(".build/linux: not there yet; run dev/tree")
+    done = tree.commit_steps(tree.git("rev-parse", "base"))
+    if not done:
+        raise Failure("series/series: names no step; nothing to export")
+    if tree.git.commit_of("series") != done[-1][1]:
+        raise Failure(
+            ".build/linux: branch series is not what the repository holds; run dev/capture or dev/tree"
+        )
+    return done
+
+
+def cover(tree: Tree) -> tuple[str, str]:
+    path = tree.repo.root / "series" / "cover"
+    if not path.exists():
+        raise Failure(f"{path}: missing; write the cover letter: subject, blank line, text")
+    subject, _, body = path.read_text().partition("\n")
+    if not subject.strip() or not body.strip():
+        raise Failure(f"{path}: needs a subject line, a blank line and a text")
+    return subject.strip(), body.strip()
+
+
+def format_patch(tree: Tree, tip: str, folder: Path, *options: str) -> list[Path]:
+    """The commits base..tip as mails in an empty folder."""
+    shutil.rmtree(folder, ignore_errors=True)
+    tree.git(
+        "format-patch",
+        "--quiet",
+        "--numbered",
+        "--zero-commit",
+        "--no-signature",
+        "--no-renames",
+        "--no-ext-diff",
+        "--abbrev=12",
+        *options,
+        "-o",
+        str(folder),
+        f"base..{tip}",
+    )
+    return sorted(folder.glob("*.patch"))
+
+
+def write_mails(tree: Tree, signer: str) -> list[Path]:
+    """.build/series: cover letter and patches, replaced as a whole. Returns the patches."""
+    subject, body = cover(tree)
+    partial, final = tree.build / "series.partial", tree.build / "series"
+    letter, *patches = format_patch(
+        tree, "series", partial, "--cover-letter", "--cover-from-description=none"
+    )
+    body += f"\n\nApplies to Debian {tree.git('log', '-1', '--format=%s', 'base')} with git am."
+    frame = letter.read_text(errors="surrogateescape")
+    letter.write_text(
+        frame.replace("*** SUBJECT HERE ***", subject).replace("*** BLURB HERE ***", body),
+        errors="surrogateescape",
+    )
+    if signer:
+        for mail in (letter, *patches):
+            text = mail.read_bytes().decode(errors="surrogateescape")
+            text = re.sub(r"^From: .*$", lambda _: f"From: {signer}", text, count=1, flags=re.M)
+            mail.write_bytes(
+                (text if mail == letter else sign(text, signer)).encode(errors="surrogateescape")
+            )
+    shutil.rmtree(final, ignore_errors=True)
+    partial.rename(final)
+    return [final / mail.name for mail in patches]
+
+
+def sign(mail: str, signer: str) -> str:
+    """Add the trailer at the end of the message, which the line --- ends."""
+    message, mark, rest = mail.partition("\n---\n")
+    trailer = f"Signed-off-by: {signer}"
+    last = message.rsplit("\n\n", 1)[-1]
+    has_trailers = (
+        all(re.match(r"[A-Z][A-Za-z-]+: ", line) for line in last.split("\n"))
+        and "Subject: " not in last
+    )
+    return message.rstrip("\n") + ("\n" if has_trailers else "\n\n") + trailer + mark + rest
+
+
+def checkpatch(tree: Tree, mails: list[Path]) -> list[str]:
+    """The findings of checkpatch, each as the text that it prints."""
+    found = []
+    for mail in mails:
+        done = subprocess.run(
+            ["perl", "scripts/checkpatch.pl", *CHECKPATCH, str(mail.resolve())],
+            cwd=tree.build / "linux-base",
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+        texts = re.split(r"\n(?=(?:ERROR|WARNING|CHECK):)", "\n" + done.stdout.strip())[1:]
+        if done.returncode and not texts:
+            texts = [(done.stdout + done.stderr).strip()]
+        # A blank line ends a finding; advice follows the last.
+        found += [f"{mail.name}: {text.strip().split('\n\n')[0]}" for text in texts]
+    return found
+
+
+def maintained(path: str, text: str) -> bool:
+    """Whether a MAINTAINERS entry other than THE REST names the path."""
+    for pattern in re.findall(r"^F:\s*(\S+)", text.split("\nTHE REST\n")[0], re.M):
+        # A * stays within one folder; a folder stands for all below it.
+        regex = re.escape(pattern).replace(r"\*", "[^/]*").replace(r"\?", "[^/]")
+        if re.fullmatch(regex + (".*" if pattern.endswith("/") else "(/.*)?"), path):
+            return True
+    return False
+
+
+def check_maintainers(tree: Tree, steps: list[tuple[Step, str]]) -> int:
+    """Number of new files that nobody maintains when they arrive."""
+    bad = total = 0
+    for step, commit in steps:
+        done = tree.git.try_run("cat-file", "blob", f"{commit}:MAINTAINERS")
+        if done.returncode or not step.files:
+            continue
+        text = done.stdout.decode(errors="replace")
+        for path in step.files:
+            total += 1
+            if not maintained(path, text):
+                bad += 1
+                say(
+                    f"step '{step.name}': {path}: no entry in MAINTAINERS; add its F: line in this step or before"
+                )
+    print(f"MAINTAINERS: {total} new files, {bad} without entry")
+    return bad
+
+
+def prove_am(tree: Tree, mails: list[Path]) -> None:
+    """Fresh clone at the base, git am of all: must be the tree of branch series."""
+    begin = time.monotonic()
+    clone = tree.build / "am.partial"
+    shutil.rmtree(clone, ignore_errors=True)
+    try:
+        tree.git("clone", "--quiet", "--shared", "--no-checkout", ".", str(clone.resolve()))
+        git = Git(clone)
+        git("checkout", "--quiet", "-b", "am", tree.git("rev-parse", "base"))
+        done = git.try_run("am", "--quiet", *(str(mail.resolve()) for mail in mails))
+        if done.returncode:
+            text = (done.stdout + done.stderr).decode(errors="replace").strip()
+            raise Failure(f".build/series: git am on a fresh base fails:\n{text}")
+        if git.tree_of("HEAD") != tree.git.tree_of("series"):
+            raise Failure(
+                ".build/series: git am on a fresh base gives another tree than branch series:\n"
+                + git("diff", "--stat", tree.git.tree_of("series"), "HEAD")
+            )
+    finally:
+        shutil.rmtree(clone, ignore_errors=True)
+    print(
+        f"git am: {len(mails)} patches on a fresh base give the tree of branch series, "
+        f"{tree.git.tree_of('series')} ({time.monotonic() - begin:.0f} s)"
+    )
+
+
+class StepBuilds:
+    """vmlinux after every step in one work tree and two object folders, so make stays incremental."""
+
+    def __init__(self, tree: Tree):
+        self.tree = tree
+        self.source = Git(tree.build / "linux-steps")
+        self.fragment = tree.repo.root / "series" / "build.config"
+        self.log = tree.build / "log" / "export-build.log"
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+
+    def run(self, steps: list[tuple[Step, str]]) -> None:
+        if not self.fragment.exists():
+            raise Failure(
+                f"{self.fragment}: missing; list the series' options, CONFIG_...=y, one a line"
+            )
+        base = self.tree.git("rev-parse", "base")
+        self.source = self.tree.work_tree("linux-steps", base)
+        self.log.write_text("")
+        for number, (step, commit) in enumerate(steps, 1):
+            self.source("checkout", "--quiet", "--force", "--detach", commit)
+            for name, fragment in (("off", None), ("on", self.fragment)):
+                begin = time.monotonic()
+                if not self._build(name, fragment):
+                    raise Failure(
+                        f"step '{step.name}' does not build with its options {name}: "
+                        f"{self._finding()} (whole log: {self.log})"
+                    )
+                say(
+                    f"build: step {number}/{len(steps)} {step.name}, options {name}: {time.monotonic() - begin:.0f} s"
+                )
+        print(f"build: {len(steps)} steps build, options off and on")
+
+    def _make(self, out: Path, *args: str) -> bool:
+        with open(self.log, "a") as log:
+            return (
+                subprocess.run(
+                    [
+                        "nice",
+                        "-n",
+                        "5",
+                        "make",
+                        "-s",
+                        "ARCH=x86_64",
+                        "-j2",
+                        f"O={out.resolve()}",
+                        *args,
+                    ],
+                    cwd=self.source.work,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    check=False,
+                ).returncode
+                == 0
+            )
+
+    def _build(self, name: str, fragment: Path | None) -> bool:
+        out = self.tree.build / "obj" / f"steps-{name}"
+        out.mkdir(parents=True, exist_ok=True)
+        if not self._make(out, "tinyconfig"):
+            return False
+        if fragment:
+            with open(self.log, "a") as log:
+                # Options of later steps are not there yet: merge_config's remarks on them are for the log.
+                merged = subprocess.run(
+                    [
+                        "scripts/kconfig/merge_config.sh",
+                        "-m",
+                        "-Q",
+                        "-O",
+                        str(out.resolve()),
+                        str(out.resolve() / ".config"),
+                        str(fragment.resolve()),
+                    ],
+                    cwd=self.source.work,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    check=False,
+                )
+            if merged.returncode or not self._make(out, "olddefconfig"):
+                return False
+        return self._make(out, "vmlinux")
+
+    def _finding(self) -> str:
+        for line in self.log.read_text(errors="replace").splitlines():
+            if re.search(r"error|undefined reference|Error \d", line):
+                return line.strip()
+        return "see the log"
+
+
+def main() -> int:
+    args, signer, build = sys.argv[1:], "", False
+    while args:
+        match args:
+            case ["-h" | "--help", *_]:
+                print(__doc__ + "\n" + (variables or "").split("\n\n")[-1].rstrip())
+                return 0
+            case ["--build", *args]:
+                build = True
+            case ["--signoff", signer, *args] if re.fullmatch(
+                r"[^<>]+ <[^<>@ ]+@[^<>@ ]+>", signer
+            ):
+                pass
+            case _:
+                print(__doc__, file=sys.stderr)
+                return 2
+
+    tree = Tree()
+    lock = tree.lock()
+    steps = current_steps(tree)
+    mails = write_mails(tree, signer)
+    findings = checkpatch(tree, mails)
+    for text in findings:
+        say(f"checkpatch: {text}")
+    print(f"checkpatch --strict: {len(mails)} patches, {len(findings)} findings")
+    bad = len(findings) + check_maintainers(tree, steps)
+    prove_am(tree, mails)
+    lock.close()
+    if build:
+        with tree.lock("linux-steps"):
+            StepBuilds(tree).run(steps)
+    if bad:
+        raise Failure(f".build/series: {bad} findings (above)")
+    print(f"export: {len(steps)} patches in .build/series")
+    return 0
+
+
+if __name__ == "__main__":
+    run_tool(main)

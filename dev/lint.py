@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: GPL-2.0
+"""usage: dev/lint [--baseline] [CHECK]...
+
+Static checks of the series, the overlay and the repository's own scripts, all or
+those named. One line each: check, files, findings; exit status 1 if there is any.
+
+  checkpatch    scripts/checkpatch.pl --strict on each step as a patch
+  messages      step messages and cover within 72 columns (indented lines may be longer)
+  kernel-doc    scripts/kernel-doc on the overlay's C files
+  sparse        make C=2 on the objects of all C files that the series adds or edits; what
+                dev/lint.baseline lists is the base's own. Runs in .build/obj/series
+  shellcheck    all shell scripts
+  python        all Python files compile
+  codespell     all texts
+  clang-format  a hint: lines of the overlay's C files that it would move; never fails
+
+  --baseline    write dev/lint.baseline: what sparse says of the edited files in the base
+
+Examples:
+  dev/lint
+  dev/lint checkpatch sparse
+"""
+
+import collections
+import difflib
+import functools
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Callable
+
+from export import checkpatch, format_patch
+from stepqueue import Failure, Step, Tree, patch_heads, run_tool, say, __doc__ as variables
+
+# Words of the trade that codespell takes for misspelt ones.
+WORDS = "fpr,ser,ue,inout,mis,te,nd"
+FINDING = re.compile(r"^(\S+?\.[chS]):\d+:(?:\d+:)? (warning|error): (.*)$")
+
+
+class Lint:
+    """The checks; each returns the number of files and its findings."""
+
+    def __init__(self, tree: Tree):
+        self.tree, self.root = tree, tree.repo.root
+        self.baseline = self.root / "dev" / "lint.baseline"
+        self.files = self._files()
+
+    @functools.cached_property
+    def commits(self) -> list[tuple[Step, str]]:
+        """The series as the repository holds it."""
+        if not self.tree.path.exists():
+            raise Failure(".build/linux: not there yet; run dev/tree")
+        # Held no longer: sparse runs dev/kernel, which runs dev/tree.
+        with self.tree.lock():
+            return self.tree.commit_steps(self.tree.git("rev-parse", "base"))
+
+    @property
+    def tip(self) -> str:
+        return self.commits[-1][1] if self.commits else self.tree.git("rev-parse", "base")
+
+    @functools.cached_property
+    def steps(self) -> list[Step]:
+        return self.tree.repo.steps()
+
+    @property
+    def overlay(self) -> list[str]:
+        return sorted(path for step in self.steps for path in step.files)
+
+    @property
+    def edited(self) -> list[str]:
+        return sorted(
+            {
+                path
+                for step in self.steps
+                for path, _ in patch_heads(step.patch.decode(errors="replace"))
+            }
+        )
+
+    def _files(self) -> list[Path]:
+        """All files of the repository."""
+        found = []
+        for where, dirs, names in os.walk(self.root):
+            dirs[:] = sorted(d for d in dirs if d not in (".git", ".build", "__pycache__"))
+            found += [
+                Path(where, name)
+                for name in sorted(names)
+                if not os.path.islink(os.path.join(where, name))
+            ]
+        return found
+
+    def _scripts(self, suffix: str, interpreter: str) -> list[Path]:
+        """Files with the suffix, or whose first line names the interpreter."""
+        found = []
+        for path in self.files:
+            with open(path, "rb") as file:
+                first = file.readline(100).decode(errors="replace")
+            if path.suffix == suffix or re.match(rf"#!.*\b{interpreter}\b", first):
+                found.append(path)
+        return found
+
+    def _run(self, *command: str | Path, cwd: Path | None = None) -> list[str]:
+        done = subprocess.run(
+            command,
+            cwd=cwd or self.root,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+        lines = (done.stdout + done.stderr).splitlines()
+        return lines if done.returncode == 0 or lines else [f"{command[0]}: exit {done.returncode}"]
+
+    def _c_files(self) -> list[str]:
+        return [path for path in self.overlay if path.endswith((".c", ".h"))]
+
+    def checkpatch(self) -> tuple[int, list[str]]:
+        with tempfile.TemporaryDirectory() as scratch:
+            mails = format_patch(self.tree, self.tip, Path(scratch, "mails")) if self.steps else []
+            bad = checkpatch(self.tree, mails)
+        return len(mails), bad
+
+    def messages(self) -> tuple[int, list[str]]:
+        texts = [(f"series/{step.name}/message", step.message) for step in self.steps]
+        cover = self.root / "series" / "cover"
+        if cover.exists():
+            texts.append(("series/cover", cover.read_text()))
+        bad = []
+        for where, text in texts:
+            for number, line in enumerate(text.splitlines(), 1):
+                # The subject has room up to 75; quoted output and links stay whole.
+                limit = 75 if number == 1 else 72
+                if len(line) > limit and not line.startswith((" ", "\t")) and "://" not in line:
+                    bad.append(f"{where}:{number}: {len(line)} columns, {limit} at most")
+        return len(texts), bad
+
+    def kernel_doc(self) -> tuple[int, list[str]]:
+        files = self._c_files()
+        script = self.tree.build / "linux-base" / "scripts" / "kernel-doc"
+        lines = self._run("perl", script, "-none", *files) if files else []
+        return len(files), [
+            line for line in lines if re.search(r"\b(warning|error):", line, re.I) or "exit" in line
+        ]
+
+    def _sparse(self, kernel: str, paths: list[str]) -> collections.Counter[str]:
+        """Findings as `path: kind: text` with their number; line numbers move too often to compare."""
+        done = subprocess.run(
+            [
+                self.root / "dev" / "kernel",
+                kernel,
+                "--",
+                "-s",
+                "-k",
+                "-j2",
+                "C=2",
+                "CHECK=sparse",
+                *(path[:-2] + ".o" for path in paths),
+            ],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+        found: collections.Counter[str] = collections.Counter()
+        for line in done.stderr.splitlines():
+            if match := FINDING.match(line):
+                # dev/kernel shows the source to make at a fixed place.
+                path = match[1].removeprefix("/mnt/source/").removeprefix("./")
+                found[f"{path}: {match[2]}: {match[3]}"] += 1
+        if done.returncode:
+            found[
+                f"dev/kernel {kernel}: {(done.stderr.strip() or 'no message').splitlines()[-1]}"
+            ] += 1
+        return found
+
+    def _ours(self, found: collections.Counter[str]) -> collections.Counter[str]:
+        """Without what sparse says of headers that the series leaves alone.
+
+        A lock imbalance names the function at fault, but the header that took the lock."""
+        mine = {*self.overlay, *self.edited}
+        return collections.Counter(
+            {
+                line: number
+                for line, number in found.items()
+                if line.split(": ")[0] in mine
+                or "context imbalance" in line
+                or line.startswith("dev/kernel ")
+            }
+        )
+
+    def _objects(self, paths: list[str]) -> list[str]:
+        """C files that the kernel's own make builds; programs of tools/, samples/ and tests are not."""
+        return [
+            path
+            for path in paths
+            if path.endswith(".c") and path.split("/")[0] not in ("tools", "samples")
+        ]
+
+    def sparse(self) -> tuple[int, list[str]]:
+        paths = self._objects(self.overlay + self.edited)
+        if not paths:
+            return 0, []
+        if self.tree.git("rev-parse", "HEAD^{tree}") != self.tree.git.tree_of(self.tip):
+            raise Failure(
+                "sparse: .build/linux is not what the repository holds; run dev/tree or dev/capture"
+            )
+        known: collections.Counter[str] = collections.Counter()
+        if self.baseline.exists():
+            known.update(
+                line for line in self.baseline.read_text().splitlines() if not line.startswith("#")
+            )
+        found = self._ours(self._sparse("series", paths))
+        # A header's finding shows once per file that includes it.
+        new = [
+            line
+            for line in sorted((found - known).elements())
+            if not (".h: " in line and known[line])
+        ]
+        return len(paths), new
+
+    def write_baseline(self) -> None:
+        found = self._sparse("base", self._objects(self.edited))
+        found = self._ours(found)
+        if failed := [line for line in found if line.startswith("dev/kernel ")]:
+            raise Failure(f"sparse: {failed[0]}; no baseline written")
+        head = "# What sparse says of files of the base that the series edits; written by dev/lint --baseline.\n"
+        self.baseline.write_text(head + "".join(f"{line}\n" for line in sorted(found.elements())))
+        print(
+            f"dev/lint.baseline: {found.total()} findings of the base in {len(self._objects(self.edited))} files"
+        )
+
+    def shellcheck(self) -> tuple[int, list[str]]:
+        files = self._scripts(".sh", "(ba|da)?sh")
+        return len(files), self._run("shellcheck", "-f", "gcc", *files) if files else []
+
+    def python(self) -> tuple[int, list[str]]:
+        bad = []
+        files = self._scripts(".py", "python3?")
+        for path in files:
+            try:
+                compile(path.read_bytes(), path, "exec")
+            except SyntaxError as error:
+                bad.append(str(error))
+        return len(files), bad
+
+    def codespell(self) -> tuple[int, list[str]]:
+        files = [path for path in self.files if b"\0" not in path.read_bytes()[:8000]]
+        return len(files), self._run("codespell", "-L", WORDS, *files) if files else []
+
+    def clang_format(self) -> tuple[int, list[str]]:
+        style = self.tree.build / "linux-base" / ".clang-format"
+        moved = 0
+        for path in self._c_files():
+            text = (self.root / path).read_text(errors="replace").splitlines()
+            wanted = self._run("clang-format", f"--style=file:{style}", self.root / path)
+            moved += (
+                sum(line.startswith("- ") for line in difflib.ndiff(text, wanted))
+                if len(text) < 3000
+                else 0
+            )
+        return len(self._c_files()), [f"{moved} lines would move"] if moved else []
+
+
+CHECKS: dict[str, Callable[[Lint], tuple[int, list[str]]]] = {
+    "checkpatch": Lint.checkpatch,
+    "messages": Lint.messages,
+    "kernel-doc": Lint.kernel_doc,
+    "sparse": Lint.sparse,
+    "shellcheck": Lint.shellcheck,
+    "python": Lint.python,
+    "codespell": Lint.codespell,
+    "clang-format": Lint.clang_format,
+}
+
+
+def main() -> int:
+    args = sys.argv[1:]
+    if {"-h", "--help"} & set(args):
+        print(__doc__ + "\n" + (variables or "").split("\n\n")[-1].rstrip())
+        return 0
+    if set(args) - CHECKS.keys() - {"--baseline"}:
+        print(__doc__, file=sys.stderr)
+        return 2
+
+    lint = Lint(Tree())
+    if "--baseline" in args:
+        lint.write_baseline()
+        return 0
+    failed = []
+    for name in args or CHECKS:
+        try:
+            files, findings = CHECKS[name](lint)
+        except Failure as error:
+            files, findings = 0, [f"{name}: {error}"]
+        hint = name == "clang-format"
+        for line in findings:
+            if not hint:
+                print(line, file=sys.stderr)
+        print(
+            f"{name + ':':14}{files:4} files, "
+            + (findings[0] + " (a hint)" if hint and findings else f"{len(findings)} findings"),
+            flush=True,
+        )
+        if findings and not hint:
+            failed.append(name)
+    if failed:
+        raise Failure(f"{', '.join(failed)}: findings above; mend them")
+    return 0
+
+
+if __name__ == "__main__":
+    run_tool(main)

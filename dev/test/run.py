@@ -1,0 +1,817 @@
+# SPDX-License-Identifier: GPL-2.0
+"""usage: dev/test/run [WORD]...
+
+Prove dev/tree, dev/capture and dev/export on a toy kernel of a few files, whose
+.gitignore hides everything as Debian's does. Every case starts from its own fresh
+repository. WORDs choose the cases whose name contains one of them.
+
+Examples:
+  dev/test/run
+  dev/test/run capture export
+"""
+
+import io
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+from pathlib import Path
+from typing import Callable
+
+DEV = Path(__file__).resolve().parent.parent
+
+MAKEFILE = """\
+O ?= .
+tinyconfig: ; echo CONFIG_TINY=y > $(O)/.config
+olddefconfig: ;
+vmlinux: ; for f in kernel/*.c; do cc $(addprefix -include ,$(wildcard $(O)/.config.h)) -c -o /dev/null $$f || exit 1; done
+.PHONY: tinyconfig olddefconfig vmlinux
+"""
+# -O <out> is the third and fourth argument, the fragment the last.
+MERGE = """\
+#!/bin/sh
+for last; do :; done
+sed 's/^CONFIG_\\(.*\\)=y/#define CONFIG_\\1 1/' "$last" > "$4/.config.h"
+"""
+CHECKPATCH = """\
+#!/usr/bin/perl
+open(my $in, '<', $ARGV[-1]); my $bad = 0;
+while (<$in>) { if (/^\\+.*BAD_STYLE/) { print "WARNING:BAD_STYLE: $_"; $bad = 1; } }
+exit $bad;
+"""
+A_C = "".join(f"int a{n};\n" for n in range(30))
+BASE = {
+    ".gitignore": ("/*\n!/debian/\n", 0o644),
+    "Makefile": (MAKEFILE, 0o644),
+    "MAINTAINERS": ("TOY\nF:\tkernel/\nF:\tinclude/*/ours.h\n\nTHE REST\nF:\t*\nF:\t*/\n", 0o644),
+    "LICENSES/GPL": ("free\n", 0o644),
+    "kernel/a.c": (A_C, 0o644),
+    "kernel/b.c": ("int b;\n", 0o644),
+    "include/linux/x.h": ("#define X\n", 0o644),
+    "scripts/checkpatch.pl": (CHECKPATCH, 0o755),
+    "scripts/kconfig/merge_config.sh": (MERGE, 0o755),
+    'dev name/odd "file"': ("odd\n", 0o644),
+}
+
+
+class Toy:
+    """A repository with two steps and a toy base, in a folder of its own."""
+
+    def __init__(self, where: Path):
+        self.where, self.repo, self.build = where, where / "repo", where / "repo/.build"
+        self.linux, self.tar = self.build / "linux", where / "base.tar.xz"
+        self.repo.mkdir()
+        self.pack(BASE)
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+        self.env |= {
+            "LINUX_STACKS_ENV": "1",
+            "LINUX_STACKS_REPO": str(self.repo),
+            "LINUX_STACKS_BUILD": str(self.build),
+            "LINUX_STACKS_BASE_TAR": str(self.tar),
+            "LINUX_STACKS_BASE_VERSION": "1.0",
+            "GIT_CONFIG_GLOBAL": "/dev/null",
+        }
+        self.put("base", "package linux-source-toy\nversion 1.0\n")
+        self.put("series/series", "# first group\none\n\n# second group\ntwo\n\n# to come\n")
+        self.put("series/cover", "A toy series\n\nIt does nothing, in two steps.\n")
+        self.put("series/one/message", "toy: Add one\n\nBecause.\n")
+        self.put("series/one/files", "kernel/one.c\nkernel/run.sh\n")
+        self.put("kernel/one.c", "int one;\n")
+        self.put("kernel/run.sh", "#!/bin/sh\n", 0o755)
+        self.put("series/one/edit.patch", self.hunk("kernel/a.c", 3, "int edited_by_one;"))
+        self.put("series/two/message", "toy: Add two\n\nBecause of one.\n")
+        self.put("series/two/files", "include/new/ours.h\n")
+        self.put("include/new/ours.h", "#define TWO\n")
+        self.put("series/two/edit.patch", self.hunk("kernel/a.c", 20, "int edited_by_two;"))
+        # The repository's own folders are no overlay.
+        self.put("dev/tool", "x\n")
+        self.put("LICENSES/ours", "x\n")
+
+    def pack(self, files: dict[str, tuple[str, int]], compression: str = "xz") -> None:
+        with tarfile.open(self.tar, f"w:{compression}") as tar:
+            for name, (text, mode) in files.items():
+                info = tarfile.TarInfo(f"linux-source-toy/{name}")
+                info.size, info.mode = len(text.encode()), mode
+                tar.addfile(info, io.BytesIO(text.encode()))
+            link = tarfile.TarInfo("linux-source-toy/kernel/link")
+            link.type, link.linkname = tarfile.SYMTYPE, "a.c"
+            tar.addfile(link)
+
+    @staticmethod
+    def hunk(path: str, after: int, line: str) -> str:
+        """A patch that inserts the line after a<after>."""
+        before = "".join(f" int a{n};\n" for n in range(after - 2, after + 1))
+        behind = "".join(f" int a{n};\n" for n in range(after + 1, after + 4))
+        return (
+            f"diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n"
+            f"@@ -{after - 1},6 +{after - 1},7 @@\n{before}+{line}\n{behind}"
+        )
+
+    def put(self, path: str, text: str, mode: int = 0o644) -> None:
+        full = self.repo / path
+        full.parent.mkdir(parents=True, exist_ok=True)
+        full.write_text(text)
+        full.chmod(mode)
+
+    def text(self, path: str) -> str:
+        return (self.repo / path).read_text()
+
+    def tool(self, name: str, *args: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [DEV / name, *args], env=self.env, capture_output=True, text=True, check=False
+        )
+
+    def ok(self, name: str, *args: str) -> str:
+        done = self.tool(name, *args)
+        assert done.returncode == 0, f"{name} {args}: exit {done.returncode}: {done.stderr}"
+        return done.stdout + done.stderr
+
+    def refused(self, name: str, *words: str, args: tuple[str, ...] = ()) -> str:
+        """The tool must exit 1, and its message hold all the words."""
+        done = self.tool(name, *args)
+        assert (
+            done.returncode == 1
+        ), f"{name} {args}: exit {done.returncode}, 1 expected: {done.stdout}{done.stderr}"
+        for word in words:
+            assert (
+                word in done.stdout + done.stderr
+            ), f"{name} {args}: '{word}' not in: {done.stderr}"
+        assert "Traceback" not in done.stderr, done.stderr
+        return done.stderr
+
+    def git(self, *args: str, where: Path | None = None) -> str:
+        done = subprocess.run(
+            ["git", *args],
+            cwd=where or self.linux,
+            env=self.env,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"git {args}: {done.stderr}"
+        return done.stdout.strip()
+
+    def edit(self, path: str, old: str, new: str) -> None:
+        full = self.linux / path
+        assert old in full.read_text(), f"{path} has no {old!r}"
+        full.write_text(full.read_text().replace(old, new))
+
+    def commit(self, message: str, *new: str) -> None:
+        if new:
+            self.git("add", "-f", *new)
+        self.git("commit", "-q", "-a", "-m", message)
+
+    def unchanged_by(self, run: Callable[[], object]) -> None:
+        """run() must leave branch, tag and work tree as they were."""
+
+        def state() -> tuple[str, ...]:
+            files = sorted(
+                (str(p), p.lstat().st_mtime_ns)
+                for p in self.linux.rglob("*")
+                if ".git" not in p.parts
+            )
+            return (
+                self.git("for-each-ref", "refs/heads", "refs/tags", "refs/built/series"),
+                self.git("status", "--porcelain"),
+                str(files),
+            )
+
+        before = state()
+        run()
+        assert state() == before, "the former tree did not stay as it was"
+
+
+# -- dev/tree -------------------------------------------------------------
+
+
+def tree_builds_the_steps(t: Toy) -> None:
+    assert "2 steps" in t.ok("tree")
+    assert t.git("log", "--format=%s", "base..series") == "toy: Add two\ntoy: Add one"
+    assert t.git("diff", "--name-only", "base", "series~").split() == [
+        "kernel/a.c",
+        "kernel/one.c",
+        "kernel/run.sh",
+    ]
+    assert (
+        "edited_by_one" in (t.linux / "kernel/a.c").read_text()
+        and "edited_by_two" in (t.linux / "kernel/a.c").read_text()
+    )
+    assert t.git("status", "--porcelain") == ""
+
+
+def tree_imports_every_base_file_with_its_mode(t: Toy) -> None:
+    t.ok("tree")
+    plain = t.where / "plain"
+    plain.mkdir()
+    with tarfile.open(t.tar) as tar:
+        tar.extractall(plain, filter="tar")
+    source = plain / "linux-source-toy"
+    t.git("init", "-q", where=source)
+    t.git("add", "-f", ".", where=source)
+    assert t.git("write-tree", where=source) == t.git("rev-parse", "base^{tree}")
+    assert (t.linux / "scripts/checkpatch.pl").stat().st_mode & 0o111
+    assert (t.linux / "kernel/link").is_symlink()
+
+
+def tree_keeps_modes_of_overlay_files(t: Toy) -> None:
+    t.ok("tree")
+    assert (t.linux / "kernel/run.sh").stat().st_mode & 0o111 == 0o111
+    assert (t.linux / "kernel/one.c").stat().st_mode & 0o111 == 0
+
+
+def tree_gives_the_same_ids_in_another_place_and_time(t: Toy) -> None:
+    t.ok("tree")
+    first = t.git("rev-parse", "series", "base")
+    shutil.rmtree(t.build)
+    t.env |= {
+        "LINUX_STACKS_BUILD": str(t.where / "other"),
+        "GIT_AUTHOR_DATE": "1000000000 +0100",
+        "GIT_COMMITTER_NAME": "Somebody",
+    }
+    t.ok("tree")
+    assert t.git("rev-parse", "series", "base", where=t.where / "other/linux") == first
+    # Two runs may fall in the same second: no date may come from the clock.
+    dates = set(
+        t.git(
+            "log", "--format=%at %ct %ae %ce", "series", where=t.where / "other/linux"
+        ).splitlines()
+    )
+    assert dates == {"1735689600 1735689600 linux-stacks@localhost linux-stacks@localhost"}, dates
+
+
+def tree_makes_the_base_work_tree(t: Toy) -> None:
+    t.ok("tree")
+    assert (t.build / "linux-base/kernel/a.c").read_text() == A_C
+    assert not (t.build / "linux-base/kernel/one.c").exists()
+
+
+def tree_with_an_empty_series_is_the_base(t: Toy) -> None:
+    for name in ("series", "kernel", "include"):
+        shutil.rmtree(t.repo / name)
+    assert "0 steps" in t.ok("tree")
+    assert t.git("rev-parse", "series") == t.git("rev-parse", "base")
+
+
+def tree_touches_only_changed_files(t: Toy) -> None:
+    t.ok("tree")
+    for path in t.linux.rglob("*"):
+        if ".git" not in path.parts:
+            os.utime(path, (1, 1), follow_symlinks=False)
+    t.put("kernel/one.c", "int one_changed;\n")
+    t.ok("tree")
+    touched = {
+        str(p.relative_to(t.linux))
+        for p in t.linux.rglob("*")
+        if ".git" not in p.parts and p.is_file() and p.lstat().st_mtime != 1
+    }
+    assert touched == {"kernel/one.c"}, touched
+    assert (t.linux / "kernel/one.c").read_text() == "int one_changed;\n"
+
+
+def tree_removes_a_dropped_step(t: Toy) -> None:
+    t.ok("tree")
+    shutil.rmtree(t.repo / "series/two")
+    (t.repo / "include/new/ours.h").unlink()
+    t.put("series/series", "one\n")
+    t.ok("tree")
+    assert not (t.linux / "include/new/ours.h").exists()
+    assert "edited_by_two" not in (t.linux / "kernel/a.c").read_text()
+
+
+def tree_refuses_a_hunk_that_no_longer_applies(t: Toy) -> None:
+    t.ok("tree")
+    t.put(
+        "series/two/edit.patch",
+        t.text("series/two/edit.patch").replace(" int a20;", " int a20_moved;"),
+    )
+    t.unchanged_by(
+        lambda: t.refused(
+            "tree",
+            "series/two/edit.patch",
+            "kernel/a.c:19",
+            "+int edited_by_two;",
+            " int a20_moved;",
+        )
+    )
+
+
+def tree_takes_no_fuzz(t: Toy) -> None:
+    # patch(1) would apply this with fuzz 1: only the outermost context line differs.
+    t.put(
+        "series/two/edit.patch", t.text("series/two/edit.patch").replace(" int a18;", " int other;")
+    )
+    t.refused("tree", "series/two/edit.patch", "kernel/a.c")
+
+
+def tree_says_when_the_base_has_the_hunk_already(t: Toy) -> None:
+    t.ok("tree")
+    t.put("series/two/edit.patch", t.text("series/one/edit.patch"))
+    t.refused("tree", "series/two/edit.patch", "already")
+
+
+def tree_refuses_an_overlay_file_that_nobody_owns(t: Toy) -> None:
+    t.ok("tree")
+    t.put("kernel/sub/stray.c", "int stray;\n")
+    t.unchanged_by(lambda: t.refused("tree", "kernel/sub/stray.c", "no step adds"))
+    t.put("kernel/sub/stray.c~", "an editor's backup\n")
+    (t.repo / "kernel/sub/stray.c").unlink()
+    t.ok("tree")
+
+
+def tree_refuses_a_file_with_two_owners(t: Toy) -> None:
+    t.put("series/two/files", "include/new/ours.h\nkernel/one.c\n")
+    t.refused("tree", "series/two/files", "kernel/one.c", "'one'")
+
+
+def tree_refuses_a_listed_file_that_is_missing(t: Toy) -> None:
+    t.put("series/two/files", "include/new/ours.h\nkernel/ghost.c\n")
+    t.refused("tree", "series/two/files", "kernel/ghost.c", "no such file")
+
+
+def tree_refuses_a_file_outside_the_kernel_folders(t: Toy) -> None:
+    for path in ("dev/tool", "LICENSES/ours"):
+        t.put("series/two/files", "".join(f"{p}\n" for p in sorted(["include/new/ours.h", path])))
+        t.refused("tree", path, "top folder")
+
+
+def tree_refuses_a_step_listed_twice(t: Toy) -> None:
+    t.put("series/series", "one\ntwo\none\n")
+    t.refused("tree", "'one'", "twice")
+
+
+def tree_refuses_a_step_that_is_not_listed(t: Toy) -> None:
+    t.put("series/series", "one\n")
+    t.refused("tree", "series/two", "no line")
+
+
+def tree_refuses_a_step_without_folder(t: Toy) -> None:
+    t.put("series/series", "one\ntwo\nthree\n")
+    t.refused("tree", "'three'", "no folder")
+
+
+def tree_refuses_a_bad_message(t: Toy) -> None:
+    (t.repo / "series/two/message").unlink()
+    t.refused("tree", "series/two/message", "missing")
+    t.put("series/two/message", "toy: Add two\nno blank line\n")
+    t.refused("tree", "series/two/message", "blank")
+    t.put("series/two/message", "toy: Add two\n\nText.\n\nSigned-off-by: A <a@b>\n")
+    t.refused("tree", "series/two/message", "Signed-off-by")
+
+
+def tree_refuses_a_patch_that_adds_or_deletes_files(t: Toy) -> None:
+    t.put(
+        "series/two/edit.patch",
+        "diff --git a/kernel/n.c b/kernel/n.c\nnew file mode 100644\n--- /dev/null\n+++ b/kernel/n.c\n@@ -0,0 +1 @@\n+x\n",
+    )
+    t.refused("tree", "series/two/edit.patch", "kernel/n.c", "new file")
+    t.put(
+        "series/two/edit.patch",
+        "diff --git a/kernel/b.c b/kernel/b.c\ndeleted file mode 100644\n--- a/kernel/b.c\n+++ /dev/null\n@@ -1 +0,0 @@\n-int b;\n",
+    )
+    t.refused("tree", "series/two/edit.patch", "kernel/b.c", "deleted file")
+
+
+def tree_replaces_a_base_file_only_if_listed_with_its_hash(t: Toy) -> None:
+    t.put("kernel/b.c", "int b_of_ours;\n")
+    t.put("series/two/files", "include/new/ours.h\nkernel/b.c\n")
+    digest = t.refused("tree", "kernel/b.c", "exists in the base").split("sha256 ")[1].split()[0]
+    base = t.text("base")
+    t.put("base", base + "sha256 0000 kernel/b.c\n")
+    t.refused("tree", "kernel/b.c", digest, "0000")
+    t.put("base", base + f"sha256 {digest} kernel/b.c\n")
+    t.ok("tree")
+    assert (t.linux / "kernel/b.c").read_text() == "int b_of_ours;\n"
+
+
+def tree_refuses_a_dirty_work_tree(t: Toy) -> None:
+    t.ok("tree")
+    t.put("kernel/one.c", "int newer;\n")
+    t.edit("kernel/b.c", "int b;", "int dirty;")
+    t.unchanged_by(lambda: t.refused("tree", "kernel/b.c", "uncommitted", "--discard"))
+    t.refused("tree", args=("--check",))
+    out = t.ok("tree", "--discard")
+    assert (t.linux / "kernel/b.c").read_text() == "int b;\n"
+    assert (t.linux / "kernel/one.c").read_text() == "int newer;\n"
+    assert "int dirty" in t.git("show", out.split("they are commit ")[1].split()[0] + ":kernel/b.c")
+
+
+def tree_refuses_uncaptured_commits(t: Toy) -> None:
+    t.ok("tree")
+    t.edit("kernel/b.c", "int b;", "int committed;")
+    t.commit("toy: Change b")
+    t.unchanged_by(lambda: t.refused("tree", "1 commits", "not captured", "--discard"))
+    tip = t.git("rev-parse", "series")
+    assert tip in t.ok("tree", "--discard")
+    assert (t.linux / "kernel/b.c").read_text() == "int b;\n"
+
+
+def tree_refuses_another_branch(t: Toy) -> None:
+    t.ok("tree")
+    t.git("checkout", "-q", "-b", "topic")
+    t.unchanged_by(lambda: t.refused("tree", "another branch"))
+
+
+def tree_check_changes_nothing(t: Toy) -> None:
+    t.ok("tree")
+    t.ok("tree", "--check")
+    t.put("kernel/one.c", "int newer;\n")
+    t.unchanged_by(lambda: t.refused("tree", "not what the repository holds", args=("--check",)))
+
+
+def tree_restarts_an_interrupted_import(t: Toy) -> None:
+    t.pack(BASE | {f"kernel/many{n}.c": (os.urandom(4000).hex(), 0o644) for n in range(3000)}, "")
+    running = subprocess.Popen(
+        [DEV / "tree"],
+        env=t.env,
+        stderr=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    limit = time.monotonic() + 20
+    while not any((t.build / "linux.partial").rglob("tmp_pack_*")) and running.poll() is None:
+        assert time.monotonic() < limit, "the import did not begin"
+        time.sleep(0.01)
+    os.killpg(running.pid, signal.SIGKILL)
+    running.wait()
+    assert (t.build / "linux.partial").exists() and not t.linux.exists(), "not interrupted half way"
+    t.ok("tree")
+    assert not (t.build / "linux.partial").exists()
+    assert (t.linux / "kernel/many2999.c").exists()
+    t.git("fsck", "--no-dangling")
+
+
+def tree_makes_an_incomplete_base_work_tree_anew(t: Toy) -> None:
+    t.ok("tree")
+    t.git("worktree", "move", "../linux-base", "../linux-base.partial")
+    (t.build / "linux-base.partial/kernel/a.c").unlink()
+    t.ok("tree")
+    assert (t.build / "linux-base/kernel/a.c").read_text() == A_C
+    assert not (t.build / "linux-base.partial").exists()
+
+
+def tree_works_after_the_repository_moved(t: Toy) -> None:
+    t.ok("tree")
+    t.repo.rename(t.where / "moved")
+    t.env |= {
+        "LINUX_STACKS_REPO": str(t.where / "moved"),
+        "LINUX_STACKS_BUILD": str(t.where / "moved/.build"),
+    }
+    t.ok("tree")
+    assert (
+        t.git("log", "-1", "--format=%s", where=t.where / "moved/.build/linux-base")
+        == "linux-source-toy 1.0"
+    )
+
+
+def tree_never_takes_the_repository_around_it_for_the_kernel(t: Toy) -> None:
+    t.git("init", "-q", where=t.repo)
+    t.git(
+        "-c",
+        "user.name=x",
+        "-c",
+        "user.email=x",
+        "commit",
+        "-q",
+        "--allow-empty",
+        "-m",
+        "ours",
+        where=t.repo,
+    )
+    t.git("tag", "base", where=t.repo)
+    before = t.git("for-each-ref", where=t.repo)
+    t.linux.mkdir(parents=True)
+    t.refused("tree", ".build/linux", "no git work tree")
+    assert t.git("for-each-ref", where=t.repo) == before
+
+
+def tree_refuses_a_broken_tarball(t: Toy) -> None:
+    t.tar.write_bytes(t.tar.read_bytes()[: t.tar.stat().st_size // 2])
+    t.refused("tree", "base.tar.xz", "import failed")
+    assert not t.linux.exists()
+
+
+def tree_moves_to_another_point_release_with_a_warning(t: Toy) -> None:
+    t.ok("tree")
+    old = t.git("rev-parse", "base")
+    t.pack(BASE | {"kernel/b.c": ("int b_newer;\n", 0o644)})
+    t.env["LINUX_STACKS_BASE_VERSION"] = "1.1~rc:2"
+    assert "warning: the base is linux-source-toy 1.1~rc:2" in t.ok("tree")
+    assert t.git("rev-parse", "base") != old
+    for where in (t.linux, t.build / "linux-base"):
+        assert (where / "kernel/b.c").read_text() == "int b_newer;\n"
+
+
+def tree_keeps_the_old_base_where_the_new_one_does_not_fit(t: Toy) -> None:
+    t.ok("tree")
+    t.pack(BASE | {"kernel/a.c": (A_C.replace("int a20;", "long a20;"), 0o644)})
+    t.env["LINUX_STACKS_BASE_VERSION"] = "1.1"
+    t.unchanged_by(lambda: t.refused("tree", "series/two/edit.patch", "kernel/a.c:19"))
+
+
+# -- dev/capture ----------------------------------------------------------
+
+
+def capture_of_an_unchanged_tree_changes_nothing(t: Toy) -> None:
+    t.ok("tree")
+    t.ok("capture")  # the hand-written patches get their index lines
+    files = {
+        p: p.read_bytes() for p in t.repo.rglob("*") if p.is_file() and ".build" not in p.parts
+    }
+    tip = t.git("rev-parse", "series")
+    assert "identical" in t.ok("capture")
+    assert {
+        p: p.read_bytes() for p in t.repo.rglob("*") if p.is_file() and ".build" not in p.parts
+    } == files
+    assert t.git("rev-parse", "series") == tip
+
+
+def capture_round_trip(t: Toy) -> None:
+    t.ok("tree")
+    t.edit("kernel/b.c", "int b;", "int b_edited;")
+    (t.linux / "kernel/three.sh").write_text("#!/bin/sh\n")
+    (t.linux / "kernel/three.sh").chmod(0o755)
+    (t.linux / "kernel/empty.h").write_text("")
+    t.commit(
+        "toy/three: Add the third of the files\n\nBody.\n\nSigned-off-by: A <a@b>",
+        "kernel/three.sh",
+        "kernel/empty.h",
+    )
+    wanted = t.git("rev-parse", "series^{tree}")
+    assert f"3 steps captured; the tree rebuilt from the repository is identical: {wanted}" in t.ok(
+        "capture"
+    )
+    assert t.text("series/toy-three-add-third-files/files") == "kernel/empty.h\nkernel/three.sh\n"
+    assert (
+        t.text("series/toy-three-add-third-files/message")
+        == "toy/three: Add the third of the files\n\nBody.\n"
+    )
+    assert "+int b_edited;" in t.text("series/toy-three-add-third-files/edit.patch")
+    assert (t.repo / "kernel/three.sh").stat().st_mode & 0o111 and (
+        t.repo / "kernel/empty.h"
+    ).exists()
+    assert (
+        t.text("series/series")
+        == "# first group\none\n\n# second group\ntwo\ntoy-three-add-third-files\n\n# to come\n"
+    )
+    shutil.rmtree(t.build)
+    t.ok("tree")
+    assert t.git("rev-parse", "series^{tree}") == wanted
+
+
+def capture_leaves_branch_and_tree_ready_to_go_on(t: Toy) -> None:
+    t.ok("tree")
+    t.edit("kernel/b.c", "int b;", "int b_edited;")
+    t.commit("toy: Edit b\n\nWhy.")
+    t.ok("capture")
+    t.ok("tree", "--check")
+    assert t.git("status", "--porcelain") == ""
+
+
+def capture_takes_a_rebase(t: Toy) -> None:
+    t.ok("tree")
+    # Swap the steps, amend the second, drop nothing.
+    t.git("reset", "-q", "--hard", "base")
+    for commit in ("refs/built/series", "refs/built/series~"):
+        t.git("cherry-pick", commit)
+    t.edit("kernel/one.c", "int one;", "int one_amended;")
+    t.git("commit", "-q", "-a", "--amend", "--no-edit")
+    t.ok("capture")
+    assert (
+        t.text("series/series") == "# second group\ntwo\n\n# first group\none\n\n# to come\n"
+    ), t.text("series/series")
+    assert t.text("kernel/one.c") == "int one_amended;\n"
+
+
+def capture_removes_steps_and_files_that_are_gone(t: Toy) -> None:
+    t.ok("tree")
+    t.git("reset", "-q", "--hard", "series~")
+    t.ok("capture")
+    assert not (t.repo / "series/two").exists() and not (t.repo / "include").exists()
+    assert t.text("series/series") == "# first group\none\n\n# second group\n\n# to come\n"
+
+
+def capture_keeps_the_name_of_a_reworded_step(t: Toy) -> None:
+    t.ok("tree")
+    t.git("commit", "-q", "--amend", "-m", "toy: Add two in better words\n\nWhy.")
+    t.ok("capture")
+    assert t.text("series/two/message").startswith("toy: Add two in better words\n")
+
+
+def capture_names_a_step_as_told(t: Toy) -> None:
+    t.ok("tree")
+    t.edit("kernel/b.c", "int b;", "int b_edited;")
+    t.commit("toy: Edit b\n\nWhy.")
+    t.refused("capture", "'two'", args=("--name", "HEAD=two", "--name", "HEAD~=two"))
+    t.ok("capture", "--name", "HEAD=better-b")
+    assert (t.repo / "series/better-b/edit.patch").exists()
+
+
+def capture_refuses_an_edit_of_an_overlay_file_in_a_later_step(t: Toy) -> None:
+    t.ok("tree")
+    t.edit("kernel/one.c", "int one;", "int one_edited;")
+    t.commit("toy: Edit one later\n\nWhy.")
+    before = t.text("kernel/one.c")
+    t.unchanged_by(
+        lambda: t.refused(
+            "capture", "'toy: Edit one later'", "kernel/one.c", "'toy: Add one'", "squash"
+        )
+    )
+    assert t.text("kernel/one.c") == before and not list((t.repo / "series").glob("toy-*"))
+
+
+def capture_refuses_deleting_or_renaming_base_files(t: Toy) -> None:
+    t.ok("tree")
+    t.git("mv", "-f", "kernel/b.c", "kernel/c.c")
+    t.commit("toy: Rename b\n\nWhy.")
+    t.refused("capture", "kernel/b.c", "deletes or renames")
+
+
+def capture_refuses_new_files_outside_the_overlay(t: Toy) -> None:
+    t.ok("tree")
+    (t.linux / "LICENSES/more").write_text("x\n")
+    t.commit("toy: Add a licence\n\nWhy.", "LICENSES/more")
+    t.refused("capture", "LICENSES/more", "top folder")
+    assert not list((t.repo / "series").glob("toy-*")), "refused after it had written"
+
+
+def capture_refuses_a_dirty_or_unclean_work_tree(t: Toy) -> None:
+    t.ok("tree")
+    (t.linux / "kernel/forgotten.c").write_text("int f;\n")
+    t.refused("capture", "kernel/forgotten.c", "add -f")
+    (t.linux / "kernel/forgotten.c").unlink()
+    t.edit("kernel/b.c", "int b;", "int dirty;")
+    t.refused("capture", "kernel/b.c", "uncommitted")
+
+
+def capture_refuses_fixups_merges_and_equal_subjects(t: Toy) -> None:
+    t.ok("tree")
+    t.git("commit", "-q", "--allow-empty", "-m", "fixup! toy: Add one")
+    t.refused("capture", "autosquash")
+    t.edit("kernel/b.c", "int b;", "int b_edited;")
+    t.git("commit", "-q", "-a", "--amend", "-m", "toy: Add one")
+    t.refused("capture", "second commit with the subject 'toy: Add one'")
+    t.git("reset", "-q", "--hard", "refs/built/series")
+    t.git("checkout", "-q", "-b", "side", "base")
+    t.git("commit", "-q", "--allow-empty", "-m", "toy: Side")
+    t.git("checkout", "-q", "series")
+    t.git("merge", "-q", "--no-edit", "side")
+    t.refused("capture", "is a merge")
+
+
+def capture_does_not_overwrite_changes_of_the_repository(t: Toy) -> None:
+    t.ok("tree")
+    t.edit("kernel/b.c", "int b;", "int b_edited;")
+    t.commit("toy: Edit b\n\nWhy.")
+    t.put("kernel/one.c", "int edited_in_the_repository;\n")
+    error = t.refused("capture", "kernel/one.c", "rebase --onto")
+    assert t.text("kernel/one.c") == "int edited_in_the_repository;\n"
+    # The remedy that it names must work.
+    t.git(*error.split("git -C .build/linux ")[1].split(", or")[0].split())
+    t.ok("capture")
+    assert t.text("kernel/one.c") == "int edited_in_the_repository;\n" and "toy-edit-b" in t.text(
+        "series/series"
+    )
+
+
+# -- dev/export -----------------------------------------------------------
+
+
+def export_writes_mails_that_git_am_takes(t: Toy) -> None:
+    t.ok("tree")
+    out = t.ok("export")
+    assert t.git("rev-parse", "series^{tree}") in out
+    mails = sorted(p.name for p in (t.build / "series").iterdir())
+    assert mails == [
+        "0000-cover-letter.patch",
+        "0001-toy-Add-one.patch",
+        "0002-toy-Add-two.patch",
+    ], mails
+    letter = (t.build / "series/0000-cover-letter.patch").read_text()
+    assert (
+        "Subject: [PATCH 0/2] A toy series" in letter
+        and "It does nothing" in letter
+        and "linux-source-toy 1.0" in letter
+    )
+    assert "***" not in letter
+    # The proof once more, by hand.
+    t.git("checkout", "-q", "--detach", "base")
+    t.git("am", "-q", *(str(t.build / "series" / name) for name in mails[1:]))
+    assert t.git("rev-parse", "HEAD^{tree}") == t.git("rev-parse", "series^{tree}")
+
+
+def export_proof_fails_on_mails_that_lose_something(t: Toy) -> None:
+    # A carriage return at the end of a line does not survive git am.
+    t.put("kernel/one.c", "int one;\r\nint cr;\n")
+    t.ok("tree")
+    t.refused("export", "git am on a fresh base gives another tree", "kernel/one.c")
+
+
+def export_proof_fails_on_mails_that_git_am_refuses(t: Toy) -> None:
+    # git am takes this line of the message for the begin of the patch.
+    t.put("series/one/message", "toy: Add one\n\nText.\n\ndiff --git a/x b/x\n")
+    t.ok("tree")
+    t.refused("export", "git am on a fresh base fails")
+
+
+def export_signs(t: Toy) -> None:
+    t.ok("tree")
+    t.ok("export", "--signoff", "A. Person <a@example.org>")
+    mail = (t.build / "series/0001-toy-Add-one.patch").read_text()
+    assert "\nBecause.\n\nSigned-off-by: A. Person <a@example.org>\n---\n" in mail, mail
+    assert "\nFrom: A. Person <a@example.org>\n" in mail
+    t.ok("export")
+    assert "Signed-off-by" not in (t.build / "series/0001-toy-Add-one.patch").read_text()
+
+
+def export_fails_on_a_checkpatch_finding(t: Toy) -> None:
+    t.put("kernel/one.c", "int BAD_STYLE;\n")
+    t.ok("tree")
+    t.refused("export", "0001-toy-Add-one.patch", "BAD_STYLE")
+
+
+def export_wants_a_maintainers_entry_for_new_files(t: Toy) -> None:
+    t.put("scripts/orphan", "x\n")
+    t.put("series/two/files", "include/new/ours.h\nscripts/orphan\n")
+    t.ok("tree")
+    assert "ours.h" not in t.refused("export", "'two'", "scripts/orphan", "MAINTAINERS")
+
+
+def export_refuses_what_is_not_captured(t: Toy) -> None:
+    t.ok("tree")
+    t.edit("kernel/b.c", "int b;", "int b_edited;")
+    t.commit("toy: Edit b\n\nWhy.")
+    t.refused("export", "not what the repository holds")
+
+
+def export_needs_steps_and_a_cover(t: Toy) -> None:
+    t.ok("tree")
+    (t.repo / "series/cover").unlink()
+    t.refused("export", "series/cover", "missing")
+    for name in ("series", "kernel", "include"):
+        shutil.rmtree(t.repo / name)
+    t.ok("tree")
+    t.refused("export", "no step")
+
+
+def export_builds_every_step(t: Toy) -> None:
+    t.put("series/build.config", "CONFIG_TOY=y\n")
+    t.ok("tree")
+    assert "2 steps build" in t.ok("export", "--build")
+    for switch, text in (
+        ("on", "#ifdef CONFIG_TOY\n#error broken\n#endif\n"),
+        ("off", "#ifndef CONFIG_TOY\n#error broken\n#endif\n"),
+    ):
+        t.put("kernel/one.c", text)
+        t.ok("tree")
+        t.refused("export", "step 'one'", f"options {switch}", "#error broken", args=("--build",))
+
+
+def tools_tell_wrong_usage(t: Toy) -> None:
+    for name in ("tree", "capture", "export", "lint"):
+        done = t.tool(name, "--no-such-option")
+        assert done.returncode == 2 and "usage:" in done.stderr, name
+        assert "Examples:" in t.ok(name, "--help"), name
+
+
+def main() -> int:
+    if {"-h", "--help"} & set(sys.argv[1:]):
+        print(__doc__)
+        return 0
+    words = sys.argv[1:]
+    cases = [
+        f
+        for f in globals().values()
+        if callable(f)
+        and getattr(f, "__module__", "") == "__main__"
+        and f.__name__.split("_")[0] in ("tree", "capture", "export", "tools")
+    ]
+    chosen = [case for case in cases if not words or any(word in case.__name__ for word in words)]
+    failed = 0
+    for case in chosen:
+        begin = time.monotonic()
+        with tempfile.TemporaryDirectory(prefix="queue-test.") as where:
+            try:
+                case(Toy(Path(where)))
+                verdict, why = "ok", ""
+            except AssertionError as error:
+                verdict, why, failed = (
+                    "not ok",
+                    f"\n#   {str(error) or error.__traceback__.tb_lineno}",
+                    failed + 1,
+                )
+            except Exception as error:  # a broken case is a failed one, and the others still run
+                verdict, why, failed = (
+                    "not ok",
+                    f"\n#   {type(error).__name__}: {error}",
+                    failed + 1,
+                )
+        print(f"{verdict} {case.__name__} ({time.monotonic() - begin:.1f} s){why}", flush=True)
+    print(f"suite queue: run {len(chosen)} passed {len(chosen) - failed} failed {failed} skipped 0")
+    return 0 if chosen and not failed else 1
+
+
+sys.exit(main())
