@@ -31,9 +31,11 @@ vm: ## Run CMD='...' in a guest (KERNEL=base|series|debug)
 	@vm/run --kernel $(KERNEL) -- bash -c '$(subst ','\'',$(value CMD))'
 
 series: ## Export the series to .build/series, prove git am and that each step builds
+	@dev/tree
 	@dev/export --build
 
 lint: ## checkpatch, sparse, kernel-doc, shellcheck, spelling
+	@dev/tree
 	@dev/lint
 
 clean: ## Remove .build; dev/env remove deletes the environment too

@@ -210,10 +210,16 @@ def chardev(name: str, fd: int) -> list[str]:
 
 def share_options(index: int, share: Share) -> list[str]:
     # The environment holds mounts of its own, so inode numbers need remapping.
-    fsdev = f"local,id=fs{index},path={share.path},security_model=passthrough,multidevs=remap"
+    path = str(share.path).replace(",", ",,")
+    fsdev = f"local,id=fs{index},path={path},security_model=passthrough,multidevs=remap"
     if not share.writable:
         fsdev += ",readonly=on"
     return ["-fsdev", fsdev, "-device", f"virtio-9p-pci,fsdev=fs{index},mount_tag={share.tag}"]
+
+
+def fstab_escape(path: str) -> str:
+    """As fstab(5) has blanks in a path."""
+    return "".join(f"\\{ord(c):03o}" if c in " \t\n\\" else c for c in path)
 
 
 def fstab(writable: list[Share]) -> str:
@@ -234,7 +240,7 @@ def fstab(writable: list[Share]) -> str:
     ]
     # cache=mmap: no caching but for shared mappings, so host and guest agree.
     nine = "trans=virtio,version=9p2000.L,msize=512000,cache=mmap,X-mount.mkdir"
-    lines += [f"{s.tag} {str(s.path).lstrip('/')} 9p {nine}" for s in writable]
+    lines += [f"{s.tag} {fstab_escape(str(s.path).lstrip('/'))} 9p {nine}" for s in writable]
     out = []
     for line in lines:
         what, where, rest = line.split(" ", 2)

@@ -2,6 +2,8 @@
 #ifndef _KERNEL_UNWIND_SFRAME_H
 #define _KERNEL_UNWIND_SFRAME_H
 
+#include <linux/errno.h>
+
 #include "sframe_decode.h"
 
 #ifdef CONFIG_UNWIND_USER_SFRAME

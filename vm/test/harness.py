@@ -157,12 +157,12 @@ def output_of_a_mebibyte_is_whole() -> None:
 
 @case
 def files_in_repository_and_dir_are_complete() -> None:
-    with tempfile.TemporaryDirectory(prefix="vm-test-") as outside:
+    with tempfile.TemporaryDirectory(prefix="vm, test ") as outside:
         inside = SCRATCH / "written"
         inside.unlink(missing_ok=True)
         # What is left running must neither delay the end nor hold a file back.
         script = (f"head -c 4194304 /dev/zero | tr '\\0' x >{inside}; "
-                  f"cp {inside} {outside}/copy; sleep 1000 &")
+                  f"cp {inside} '{outside}/copy'; sleep 1000 &")
         result = shell(script, "--dir", outside)
         expect("status", (result.status, result.err), (0, ""))
         expect("file in the repository", inside.read_bytes(), b"x" * 4194304)
