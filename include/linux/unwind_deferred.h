@@ -43,6 +43,8 @@ int unwind_deferred_request(struct unwind_client *client, u64 *cookie);
 
 void unwind_deferred_init_task(struct task_struct *task);
 void __unwind_deferred_exec(void);
+void __unwind_deferred_exec_done(void);
+void __unwind_deferred_signal(void);
 void __unwind_deferred_exit(void);
 void __unwind_deferred_leave_kernel(void);
 
@@ -61,6 +63,32 @@ static inline void unwind_deferred_exec(void)
 {
 	if (unlikely(unwind_deferred_used()))
 		__unwind_deferred_exec();
+}
+
+/**
+ * unwind_deferred_exec_done() - the image has been replaced
+ *
+ * Context: Process context, after current->mm was replaced.
+ */
+static inline void unwind_deferred_exec_done(void)
+{
+	if (unlikely(unwind_deferred_used()))
+		__unwind_deferred_exec_done();
+}
+
+/**
+ * unwind_deferred_signal() - serve requests before a signal handler is set up
+ *
+ * The handler's frame is built on the stack that was requested, and what
+ * requests between a signal's arrival and its handler, a stop for example, has
+ * not seen it there.
+ *
+ * Context: Process context, may sleep, no locks held.
+ */
+static inline void unwind_deferred_signal(void)
+{
+	if (unlikely(unwind_deferred_used()))
+		__unwind_deferred_signal();
 }
 
 /**
@@ -98,6 +126,8 @@ static inline int unwind_deferred_request(struct unwind_client *client,
 
 static inline void unwind_deferred_init_task(struct task_struct *task) { }
 static inline void unwind_deferred_exec(void) { }
+static inline void unwind_deferred_exec_done(void) { }
+static inline void unwind_deferred_signal(void) { }
 static inline void unwind_deferred_exit(void) { }
 static __always_inline void unwind_deferred_leave_kernel(void) { }
 

@@ -6,18 +6,19 @@
  * requests the stack instead, and gets a cookie for its sample; shortly before
  * the task returns to user space the stack is walked, once for all who asked,
  * and handed to each of them with the same cookie.  The user part of the stack
- * does not change while the task is in the kernel, so nothing is lost by waiting.
+ * changes only there, but for exec and for signal handlers, which are preceded by
+ * a call that serves what is due.
  *
  * A task's state is the word that deferred_state.h describes.  It changes so:
  *
  *	request:	requested |= client, QUEUED set (and the work queued)
  *	work:		QUEUED cleared; walk; then for each client
  *			requested -> delivered, and its callback
- *	leave kernel:	low half cleared, sequence + 1, unless something is due
+ *	leave kernel:	delivered cleared, sequence + 1, unless something is due
  *
- * So a client is called at most once for a kernel entry.  A tracepoint between
- * the callback and user space that requests again is refused, or it would send
- * the task round and round the exit path.
+ * So a client is called at most once for a user stack.  A tracepoint between the
+ * callback and user space that requests again is refused, or it would send the
+ * task round and round the exit path.
  *
  * The cookie is the sequence and a number that the task got with its first
  * request.  The pid would not do: exec in a thread other than the first changes
@@ -254,16 +255,33 @@ void unwind_deferred_init_task(struct task_struct *task)
 
 void __unwind_deferred_leave_kernel(void)
 {
-	unwind_state_leave(&current->unwind.state);
+	unwind_state_next(&current->unwind.state);
+}
+
+/* The work stays queued, for what the handler's stack may be requested by. */
+void __unwind_deferred_signal(void)
+{
+	unwind_serve(UNWIND_USER_FAULTABLE);
+	unwind_state_next(&current->unwind.state);
 }
 
 /*
- * The work stays queued, and will find nothing to do.  No page is faulted in:
- * exec holds locks for which others wait, and a fault could be made to last.
+ * No page is faulted in: exec holds locks for which others wait, and a fault
+ * could be made to last.
  */
 void __unwind_deferred_exec(void)
 {
 	unwind_serve(UNWIND_USER_RESIDENT);
+}
+
+/* What requested since then saw a stack that is gone. */
+void __unwind_deferred_exec_done(void)
+{
+	const struct unwind_user_trace none = { .end = UNWIND_USER_NO_STACK };
+
+	scoped_guard(srcu, &unwind_srcu)
+		unwind_deliver(&none);
+	unwind_state_next(&current->unwind.state);
 }
 
 void __unwind_deferred_exit(void)

@@ -14,7 +14,7 @@
  *	QUEUED		unwind_task::work is queued
  *	delivered	a bit per client slot: called already, for this sequence
  *	DEAD		the task is exiting, and takes no more requests
- *	sequence	counts the kernel entries that had requests
+ *	sequence	counts the user stacks that were requested
  *
  * Changed by the task itself and by whatever interrupts it; unregistering a
  * client clears bits from another CPU.
@@ -94,21 +94,23 @@ static inline void unwind_state_clear(u64 *state, u64 bits)
 }
 
 /**
- * unwind_state_leave() - the task leaves the kernel: end the sequence
+ * unwind_state_next() - the user stack changes: requests get another cookie
  * @state: The task's.
  *
- * Does nothing while something is due: an NMI has requested after the task work
- * ran, and its interrupt to itself comes as soon as interrupts are on.
+ * Does nothing while a callback is due: on the way to user space that is an NMI's
+ * request after the task work ran, and its interrupt to itself comes as soon as
+ * interrupts are on.  The work may stay queued; it finds what is requested then.
  */
-static inline void unwind_state_leave(u64 *state)
+static inline void unwind_state_next(u64 *state)
 {
 	u64 old = READ_ONCE(*state), new;
 
 	do {
-		if (old & (UNWIND_QUEUED | UNWIND_REQUESTED))
+		if (old & UNWIND_REQUESTED)
 			return;
 		new = ((old >> UNWIND_SEQUENCE_SHIFT) + 1) <<
 			UNWIND_SEQUENCE_SHIFT;
+		new |= old & (UNWIND_QUEUED | UNWIND_DEAD);
 	} while (!try_cmpxchg(state, &old, new));
 }
 

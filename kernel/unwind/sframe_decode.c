@@ -269,12 +269,15 @@ static int sframe_fetch(struct sframe_reader *reader,
 	    from + len > window->start + window->len) {
 		take = min_t(u64, sizeof(window->bytes), end - from);
 		ret = sframe_read(reader, window->bytes, from, take);
-		if (ret) {
-			window->len = 0;
-			return ret;
+		if (ret == -EFAULT && take > len) {
+			/* What lies behind may be on a page that is not there. */
+			take = len;
+			ret = sframe_read(reader, window->bytes, from, take);
 		}
 		window->start = from;
-		window->len = take;
+		window->len = ret ? 0 : take;
+		if (ret)
+			return ret;
 	}
 	*bytes = window->bytes + (from - window->start);
 	return 0;

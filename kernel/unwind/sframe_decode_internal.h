@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * All that sframe_decode.c takes from outside: a build in user space gives its
- * own file of this name (see tools/testing/sframe).
+ * All that sframe_decode.c takes from outside.  tools/testing/sframe has headers of
+ * these names for the build in user space.
  */
 #ifndef _KERNEL_UNWIND_SFRAME_DECODE_INTERNAL_H
 #define _KERNEL_UNWIND_SFRAME_DECODE_INTERNAL_H

@@ -57,10 +57,23 @@ static void unwind_state_leaving_starts_the_next_sequence(struct kunit *test)
 	unwind_state_request(&state, 0, &seen);
 	unwind_state_clear(&state, UNWIND_QUEUED);
 	unwind_state_claim(&state, 0);
-	unwind_state_leave(&state);
+	unwind_state_next(&state);
 	/* It wraps, and touches nothing else. */
 	KUNIT_EXPECT_EQ(test, state, 0);
 	KUNIT_EXPECT_EQ(test, unwind_state_request(&state, 0, &seen), 0);
+}
+
+/* A signal handler's stack: what was requested before has been served early. */
+static void unwind_state_next_sequence_may_have_work_queued(struct kunit *test)
+{
+	u64 state = SEQUENCE(1), seen;
+
+	unwind_state_request(&state, 0, &seen);
+	unwind_state_claim(&state, 0);
+	unwind_state_next(&state);
+	KUNIT_EXPECT_EQ(test, state, SEQUENCE(2) | UNWIND_QUEUED);
+	KUNIT_EXPECT_EQ(test, unwind_state_request(&state, 0, &seen), 0);
+	KUNIT_EXPECT_TRUE(test, seen & UNWIND_QUEUED);
 }
 
 static void unwind_state_leaving_keeps_what_is_due(struct kunit *test)
@@ -70,12 +83,12 @@ static void unwind_state_leaving_keeps_what_is_due(struct kunit *test)
 	/* An NMI after the task work ran. */
 	unwind_state_request(&state, 0, &seen);
 	before = state;
-	unwind_state_leave(&state);
+	unwind_state_next(&state);
 	KUNIT_EXPECT_EQ(test, state, before);
 	/* The work runs: claimed not yet. */
 	unwind_state_clear(&state, UNWIND_QUEUED);
 	before = state;
-	unwind_state_leave(&state);
+	unwind_state_next(&state);
 	KUNIT_EXPECT_EQ(test, state, before);
 }
 
@@ -135,7 +148,7 @@ static void unwind_state_survives_concurrent_requests(struct kunit *test)
 		unwind_state_clear(&race->state, UNWIND_QUEUED);
 		if (unwind_state_claim(&race->state, 0))
 			delivered++;
-		unwind_state_leave(&race->state);
+		unwind_state_next(&race->state);
 		sequence = READ_ONCE(race->state) >> UNWIND_SEQUENCE_SHIFT;
 		if (sequence != last)
 			entries++;
@@ -196,6 +209,7 @@ static struct kunit_case unwind_deferred_cases[] = {
 	KUNIT_CASE(unwind_state_later_requests_share_the_work),
 	KUNIT_CASE(unwind_state_serves_each_client_once_an_entry),
 	KUNIT_CASE(unwind_state_leaving_starts_the_next_sequence),
+	KUNIT_CASE(unwind_state_next_sequence_may_have_work_queued),
 	KUNIT_CASE(unwind_state_leaving_keeps_what_is_due),
 	KUNIT_CASE(unwind_state_exiting_task_takes_no_request),
 	KUNIT_CASE(unwind_state_survives_concurrent_requests),

@@ -1,0 +1,473 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * When deferred stacks come, to whom, and with which cookie.
+ */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "chain.h"
+
+static uint64_t main_return;
+
+/* A child's preparations are waited for at most this long. */
+#define PATIENCE_MS 20000
+
+#define NEED_DEFERRED()						\
+	do {							\
+		const char *missing = unwind_perf_missing();	\
+								\
+		if (missing)					\
+			SKIP(return, "%s", missing);		\
+	} while (0)
+
+static int open_software(struct unwind_perf *perf, pid_t pid, uint64_t config,
+			 unsigned int flags)
+{
+	return unwind_perf_open(perf, pid, PERF_TYPE_SOFTWARE, config, flags);
+}
+
+/* What a ring holds. */
+struct content {
+	unsigned int		samples;
+	unsigned int		deferred_samples;
+	unsigned int		records;
+	uint64_t		sample_cookie;
+	uint64_t		record_cookie;
+	struct unwind_record	record;		/* the last deferred one */
+};
+
+static void take_all(struct unwind_perf *perf, struct content *content)
+{
+	static struct unwind_record record;
+
+	memset(content, 0, sizeof(*content));
+	while (unwind_perf_next(perf, &record)) {
+		if (record.type == PERF_RECORD_SAMPLE) {
+			content->samples++;
+			content->deferred_samples += !!record.cookie;
+			content->sample_cookie = record.cookie;
+		} else {
+			content->records++;
+			content->record_cookie = record.cookie;
+			content->record = record;
+		}
+	}
+}
+
+static void switch_all(struct unwind_perf *perfs, int nr, unsigned long how)
+{
+	for (int i = 0; i < nr; i++)
+		ioctl(perfs[i].fd, how, 0);
+}
+
+/*
+ * One fault, and nothing else in the rings.  It happens once before, so that
+ * what the program and the walk of its stack read is in memory: both would fault.
+ */
+static keep void fault_once(struct chain *chain, struct unwind_perf *perfs, int nr)
+{
+	for (int round = 0; round < 2; round++) {
+		switch_all(perfs, nr, PERF_EVENT_IOC_DISABLE);
+		madvise(chain->page, 4096, MADV_DONTNEED);
+		for (int i = 0; i < nr; i++)
+			unwind_perf_drain(&perfs[i]);
+		switch_all(perfs, nr, PERF_EVENT_IOC_ENABLE);
+		chain_fault(chain->page);
+		switch_all(perfs, nr, PERF_EVENT_IOC_DISABLE);
+	}
+}
+
+TEST(two_samples_in_one_entry_share_cookie_and_record)
+{
+	static struct content first, second;
+	struct unwind_perf perfs[2];
+	struct chain chain;
+	uint64_t cookie;
+
+	NEED_DEFERRED();
+	ASSERT_TRUE(chain_init(&chain, 0));
+	/* Both count in the same page fault. */
+	ASSERT_EQ(0, open_software(&perfs[0], 0, PERF_COUNT_SW_PAGE_FAULTS, 0));
+	ASSERT_EQ(0, open_software(&perfs[1], 0, PERF_COUNT_SW_PAGE_FAULTS_MIN,
+				   UNWIND_NO_RECORDS));
+	fault_once(&chain, perfs, 2);
+	take_all(&perfs[0], &first);
+	take_all(&perfs[1], &second);
+	ASSERT_EQ(1, first.samples);
+	ASSERT_EQ(1, second.samples);
+	EXPECT_NE(0, first.sample_cookie);
+	EXPECT_EQ(first.sample_cookie, second.sample_cookie);
+	EXPECT_EQ(1, first.records);
+	EXPECT_EQ(first.sample_cookie, first.record_cookie);
+	EXPECT_EQ((uintptr_t)chain_fault_ip, first.record.ips[0]);
+	EXPECT_EQ(0, second.records);
+
+	cookie = first.sample_cookie;
+	fault_once(&chain, perfs, 2);
+	take_all(&perfs[0], &first);
+	take_all(&perfs[1], &second);
+	EXPECT_NE(0, first.sample_cookie);
+	EXPECT_NE(cookie, first.sample_cookie);
+	EXPECT_EQ(first.sample_cookie, second.sample_cookie);
+	EXPECT_EQ(1, first.records);
+}
+
+/* A system call that is traced at its start and then sleeps: one entry. */
+TEST(samples_before_and_in_sleep_share_cookie)
+{
+	static struct content entry, sleep;
+	struct timespec nap = { .tv_nsec = 2000000 };
+	struct unwind_perf perfs[2];
+	long id = unwind_tracepoint("syscalls/sys_enter_nanosleep");
+
+	NEED_DEFERRED();
+	if (id < 0)
+		SKIP(return, "no tracepoint syscalls/sys_enter_nanosleep");
+	ASSERT_EQ(0, unwind_perf_open(&perfs[0], 0, PERF_TYPE_TRACEPOINT, id, 0));
+	ASSERT_EQ(0, open_software(&perfs[1], 0, PERF_COUNT_SW_CONTEXT_SWITCHES,
+				   UNWIND_NO_RECORDS));
+	unwind_perf_drain(&perfs[1]);
+	chain_syscall(SYS_nanosleep, (long)&nap, 0, 0);
+	take_all(&perfs[0], &entry);
+	take_all(&perfs[1], &sleep);
+	ASSERT_EQ(1, entry.samples);
+	EXPECT_EQ(1, entry.records);
+	EXPECT_EQ(entry.sample_cookie, entry.record_cookie);
+	EXPECT_EQ((uintptr_t)chain_syscall_ip, entry.record.ips[0]);
+	ASSERT_LE(1, sleep.samples);
+	EXPECT_EQ(sleep.samples, sleep.deferred_samples);
+}
+
+TEST(cookies_do_not_repeat)
+{
+	enum { MANY = 1000 };
+	static uint64_t cookies[MANY];
+	static struct content content;
+	struct unwind_perf perf;
+	struct chain chain;
+	unsigned int repeated = 0;
+
+	NEED_DEFERRED();
+	ASSERT_TRUE(chain_init(&chain, 0));
+	ASSERT_EQ(0, open_software(&perf, 0, PERF_COUNT_SW_PAGE_FAULTS, 0));
+	for (int i = 0; i < MANY; i++) {
+		fault_once(&chain, &perf, 1);
+		take_all(&perf, &content);
+		ASSERT_EQ(1, content.records);
+		cookies[i] = content.record_cookie;
+		ASSERT_NE(0, cookies[i]);
+		for (int j = 0; j < i; j++)
+			repeated += cookies[j] == cookies[i];
+	}
+	EXPECT_EQ(0, repeated);
+}
+
+TEST(two_sessions_get_a_record_each)
+{
+	static struct content first, second;
+	struct unwind_perf perfs[2];
+	struct chain chain;
+
+	NEED_DEFERRED();
+	ASSERT_TRUE(chain_init(&chain, 0));
+	for (int i = 0; i < 2; i++)
+		ASSERT_EQ(0, open_software(&perfs[i], 0, PERF_COUNT_SW_PAGE_FAULTS, 0));
+	fault_once(&chain, perfs, 2);
+	take_all(&perfs[0], &first);
+	take_all(&perfs[1], &second);
+	EXPECT_EQ(1, first.samples);
+	EXPECT_EQ(1, second.samples);
+	EXPECT_EQ(1, first.records);
+	EXPECT_EQ(1, second.records);
+	EXPECT_EQ(first.sample_cookie, first.record_cookie);
+	EXPECT_EQ(second.sample_cookie, second.record_cookie);
+	EXPECT_EQ(first.record.nr, second.record.nr);
+	EXPECT_EQ(0, memcmp(first.record.ips, second.record.ips,
+			    first.record.nr * sizeof(uint64_t)));
+}
+
+/* As perf does it: one event receives, the others only ask. */
+TEST(tracking_event_receives)
+{
+	static struct content asks, receives;
+	struct unwind_perf perfs[2];
+	struct chain chain;
+
+	NEED_DEFERRED();
+	ASSERT_TRUE(chain_init(&chain, 0));
+	ASSERT_EQ(0, open_software(&perfs[0], 0, PERF_COUNT_SW_PAGE_FAULTS,
+				   UNWIND_NO_RECORDS));
+	ASSERT_EQ(0, open_software(&perfs[1], 0, PERF_COUNT_SW_DUMMY, UNWIND_NO_REQUESTS));
+	fault_once(&chain, perfs, 2);
+	take_all(&perfs[0], &asks);
+	take_all(&perfs[1], &receives);
+	EXPECT_EQ(1, asks.samples);
+	EXPECT_EQ(0, asks.records);
+	EXPECT_EQ(1, receives.records);
+	EXPECT_EQ(asks.sample_cookie, receives.record_cookie);
+}
+
+TEST(nobody_asks_nobody_receives)
+{
+	static struct content content;
+	struct unwind_perf perf;
+	struct chain chain;
+
+	NEED_DEFERRED();
+	ASSERT_TRUE(chain_init(&chain, 0));
+	ASSERT_EQ(0, open_software(&perf, 0, PERF_COUNT_SW_PAGE_FAULTS,
+				   UNWIND_NO_REQUESTS));
+	fault_once(&chain, &perf, 1);
+	take_all(&perf, &content);
+	EXPECT_EQ(1, content.samples);
+	EXPECT_EQ(0, content.deferred_samples);
+	EXPECT_EQ(0, content.records);
+}
+
+TEST(no_user_part_wanted)
+{
+	static struct content content;
+	struct unwind_perf perf;
+	struct chain chain;
+
+	NEED_DEFERRED();
+	ASSERT_TRUE(chain_init(&chain, 0));
+	ASSERT_EQ(0, open_software(&perf, 0, PERF_COUNT_SW_PAGE_FAULTS, UNWIND_NO_USER));
+	fault_once(&chain, &perf, 1);
+	take_all(&perf, &content);
+	EXPECT_EQ(1, content.samples);
+	EXPECT_EQ(0, content.deferred_samples);
+	EXPECT_EQ(0, content.records);
+}
+
+TEST(user_mode_only)
+{
+	static struct content content;
+	struct unwind_perf perf;
+	struct chain chain;
+
+	NEED_DEFERRED();
+	ASSERT_TRUE(chain_init(&chain, 0));
+	ASSERT_EQ(0, open_software(&perf, 0, PERF_COUNT_SW_PAGE_FAULTS, UNWIND_USER_MODE));
+	fault_once(&chain, &perf, 1);
+	take_all(&perf, &content);
+	EXPECT_EQ(1, content.deferred_samples);
+	EXPECT_EQ(1, content.records);
+	EXPECT_EQ(content.sample_cookie, content.record_cookie);
+}
+
+TEST(closed_event_leaves_nothing_behind)
+{
+	static struct content content;
+	struct unwind_perf perf;
+	struct chain chain;
+
+	NEED_DEFERRED();
+	ASSERT_TRUE(chain_init(&chain, 0));
+	for (int i = 0; i < 200; i++) {
+		ASSERT_EQ(0, open_software(&perf, 0, PERF_COUNT_SW_PAGE_FAULTS, 0));
+		fault_once(&chain, &perf, 1);
+		take_all(&perf, &content);
+		ASSERT_EQ(1, content.records);
+		unwind_perf_close(&perf);
+	}
+}
+
+/*
+ * A child that stops in a system call whose place on the stack is known.  It
+ * waits until the parent has opened its event.
+ */
+struct child {
+	pid_t		pid;
+	int		start[2];
+	struct chain	*chain;
+};
+
+static keep int child_call(struct chain *chain, long number, long a, long b, long c)
+{
+	chain->ips[chain->nr++] = (uintptr_t)chain_syscall_ip;
+	/* The return address behind the call below is not known before it. */
+	chain->ips[chain->nr++] = 0;
+	chain->ips[chain->nr++] = chain_return_address();
+	return chain_syscall(number, a, b, c) != 0;
+}
+
+/* For start_child(): the child's own pid. */
+#define SELF	(-1L)
+
+static bool start_child(struct child *child, long number, long a, long b, long c)
+{
+	char byte;
+
+	child->chain = mmap(NULL, sizeof(*child->chain), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (child->chain == MAP_FAILED || pipe(child->start))
+		return false;
+	child->pid = fork();
+	if (child->pid)
+		return child->pid > 0;
+	close(child->start[1]);
+	if (a == SELF)
+		a = getpid();
+	if (read(child->start[0], &byte, 1) == 1)
+		_exit(child_call(child->chain, number, a, b, c));
+	_exit(99);
+}
+
+static bool let_go(struct child *child)
+{
+	return write(child->start[1], "", 1) == 1;
+}
+
+/* Whether the child got into the system call @number in time, and sleeps there. */
+static bool wait_for_sleep_in(struct child *child, long number)
+{
+	char path[64], line[256];
+
+	snprintf(path, sizeof(path), "/proc/%d/syscall", child->pid);
+	for (int i = 0; i < PATIENCE_MS; i++) {
+		struct timespec nap = { .tv_nsec = 1000000 };
+		FILE *file = fopen(path, "r");
+		bool there = false;
+
+		if (file && fgets(line, sizeof(line), file))
+			there = strtol(line, NULL, 10) == number && line[0] != 'r';
+		if (file)
+			fclose(file);
+		if (there)
+			return true;
+		nanosleep(&nap, NULL);
+	}
+	return false;
+}
+
+/* The child's stack: known but for the return address into child_call(). */
+static bool child_stack(struct unwind_perf *perf, struct child *child,
+			struct unwind_record *record)
+{
+	struct chain *chain = child->chain;
+
+	if (!unwind_perf_stack_at(perf, chain->ips[0], record))
+		return false;
+	if (record->nr > 1 && record->ips[1] > (uintptr_t)child_call &&
+	    record->ips[1] < (uintptr_t)child_call + 512)
+		chain->ips[1] = record->ips[1];
+	chain->last = main_return;
+	return true;
+}
+
+TEST(killed_while_request_is_pending)
+{
+	static struct unwind_record record;
+	struct unwind_perf perf;
+	struct child child;
+	int status;
+
+	NEED_DEFERRED();
+	ASSERT_TRUE(start_child(&child, SYS_pause, 0, 0, 0));
+	ASSERT_EQ(0, open_software(&perf, child.pid, PERF_COUNT_SW_CONTEXT_SWITCHES, 0));
+	ASSERT_TRUE(let_go(&child));
+	ASSERT_TRUE(wait_for_sleep_in(&child, SYS_pause));
+	ASSERT_FALSE(child_stack(&perf, &child, &record));
+	ASSERT_EQ(0, kill(child.pid, SIGKILL));
+	ASSERT_EQ(child.pid, waitpid(child.pid, &status, 0));
+	ASSERT_TRUE(child_stack(&perf, &child, &record));
+	EXPECT_EQ(child.pid, record.tid);
+	EXPECT_TRUE(chain_matches(child.chain, &record));
+}
+
+static void do_nothing(int signal)
+{
+}
+
+/*
+ * The sample is taken as the child stops; the signal that comes next builds a
+ * handler's frame on the stack, which was not there then.
+ */
+TEST(signal_handler_does_not_get_into_the_stack_before_it)
+{
+	static struct unwind_record record;
+	struct unwind_perf perf;
+	struct child child;
+	int status;
+
+	NEED_DEFERRED();
+	ASSERT_NE(SIG_ERR, signal(SIGUSR1, do_nothing));
+	ASSERT_TRUE(start_child(&child, SYS_kill, SELF, SIGSTOP, 0));
+	ASSERT_EQ(0, open_software(&perf, child.pid, PERF_COUNT_SW_CONTEXT_SWITCHES, 0));
+	ASSERT_TRUE(let_go(&child));
+	ASSERT_EQ(child.pid, waitpid(child.pid, &status, WUNTRACED));
+	ASSERT_TRUE(WIFSTOPPED(status));
+	ASSERT_EQ(0, kill(child.pid, SIGUSR1));
+	ASSERT_EQ(0, kill(child.pid, SIGCONT));
+	ASSERT_EQ(child.pid, waitpid(child.pid, &status, 0));
+	ASSERT_TRUE(WIFEXITED(status));
+	ASSERT_TRUE(child_stack(&perf, &child, &record));
+	EXPECT_TRUE(chain_matches(child.chain, &record));
+}
+
+TEST(exits_while_request_is_pending)
+{
+	static struct unwind_record record;
+	long id = unwind_tracepoint("syscalls/sys_enter_exit_group");
+	struct unwind_perf perf;
+	struct child child;
+	int status;
+
+	NEED_DEFERRED();
+	if (id < 0)
+		SKIP(return, "no tracepoint syscalls/sys_enter_exit_group");
+	ASSERT_TRUE(start_child(&child, SYS_exit_group, 7, 0, 0));
+	ASSERT_EQ(0, unwind_perf_open(&perf, child.pid, PERF_TYPE_TRACEPOINT, id, 0));
+	ASSERT_TRUE(let_go(&child));
+	ASSERT_EQ(child.pid, waitpid(child.pid, &status, 0));
+	EXPECT_EQ(7, WEXITSTATUS(status));
+	ASSERT_TRUE(child_stack(&perf, &child, &record));
+	EXPECT_EQ(child.pid, record.tid);
+	EXPECT_TRUE(chain_matches(child.chain, &record));
+}
+
+TEST(exec_while_request_is_pending_shows_old_image)
+{
+	static struct unwind_record record;
+	static char * const arguments[] = { "/bin/true", NULL };
+	long id = unwind_tracepoint("syscalls/sys_enter_execve");
+	struct unwind_perf perf;
+	struct child child;
+	int status;
+
+	NEED_DEFERRED();
+	if (id < 0)
+		SKIP(return, "no tracepoint syscalls/sys_enter_execve");
+	ASSERT_TRUE(start_child(&child, SYS_execve, (long)arguments[0], (long)arguments, 0));
+	ASSERT_EQ(0, unwind_perf_open(&perf, child.pid, PERF_TYPE_TRACEPOINT, id, 0));
+	ASSERT_TRUE(let_go(&child));
+	ASSERT_EQ(child.pid, waitpid(child.pid, &status, 0));
+	EXPECT_EQ(0, status);
+	ASSERT_TRUE(child_stack(&perf, &child, &record));
+	EXPECT_EQ(child.pid, record.tid);
+	EXPECT_TRUE(chain_matches(child.chain, &record));
+	/* Once, with the stack of the image that asked. */
+	EXPECT_FALSE(unwind_perf_next(&perf, &record));
+}
+
+#define main(...) harness_main(__VA_ARGS__)
+TEST_HARNESS_MAIN
+#undef main
+
+int main(int argc, char **argv)
+{
+	int result;
+
+	main_return = chain_return_address();
+	result = harness_main(argc, argv);
+	asm volatile("" : "+r"(result));
+	return result;
+}

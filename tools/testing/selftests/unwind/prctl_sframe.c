@@ -1,0 +1,621 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tables registered by prctl(): what is refused, what they change, and when they
+ * go.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "chain.h"
+
+static uint64_t main_return;
+
+#define PAGE 4096ul
+
+static int add_size(const struct unwind_region *region, unsigned long size)
+{
+	return prctl(UNWIND_PR_ADD_SFRAME, region, size, 0, 0) ? -errno : 0;
+}
+
+static int add(const struct unwind_region *region)
+{
+	return add_size(region, sizeof(*region));
+}
+
+static int remove_region(const struct unwind_region *region)
+{
+	return prctl(UNWIND_PR_REMOVE_SFRAME, region, sizeof(*region), 0, 0) ? -errno : 0;
+}
+
+/* Registering it again works: it was not there any more. */
+static bool is_gone(const struct unwind_region *region)
+{
+	return remove_region(region) == -ENOENT;
+}
+
+#define NEED_SFRAME()							\
+	do {								\
+		const char *missing = unwind_perf_missing();		\
+									\
+		if (missing)						\
+			SKIP(return, "%s", missing);			\
+	} while (0)
+
+/*
+ * Code whose table lies, so that it shows whether the table is used: at the fault
+ * the slot where the table says that the return address is holds the second
+ * argument.
+ */
+static const uint8_t lying_code[] = {
+	0x48, 0x83, 0xec, 0x08,		/*  0	sub $8, %rsp */
+	0x56,				/*  4	push %rsi */
+	0x48, 0x83, 0xec, 0x18,		/*  5	sub $24, %rsp */
+	0xc6, 0x07, 0x01,		/*  9	movb $1, (%rdi) */
+	0x48, 0x83, 0xc4, 0x28,		/* 12	add $40, %rsp */
+	0xc3,				/* 16	ret */
+};
+#define LYING_FAULT 9
+
+/* One function: CFA = sp + 32 from byte 9 on. */
+static const uint8_t lying_rows[] = {
+	0, 0x03, 8,
+	9, 0x03, 32,
+};
+
+struct lying_table {
+	uint16_t	magic;
+	uint8_t		version;
+	uint8_t		flags;
+	uint8_t		abi;
+	int8_t		fp;
+	int8_t		ra;
+	uint8_t		aux;
+	uint32_t	num_fdes;
+	uint32_t	num_fres;
+	uint32_t	fre_len;
+	uint32_t	fdeoff;
+	uint32_t	freoff;
+	int32_t		start;
+	uint32_t	size;
+	uint32_t	rows_at;
+	uint32_t	num_rows;
+	uint8_t		info;
+	uint8_t		repeat;
+	uint16_t	padding;
+	uint8_t		rows[sizeof(lying_rows)];
+} __attribute__((packed));
+
+/* Looks like an address, and is none that occurs. */
+#define POISON 0x12345678000ul
+
+typedef void lying_function(void *page, unsigned long poison);
+
+FIXTURE(lying)
+{
+	uint8_t			*area;	/* text, a page of nothing, table, fault page */
+	struct lying_table	*table;
+	void			*fault;
+	struct unwind_region	region;
+	struct unwind_perf	perf;
+	struct unwind_record	record;
+};
+
+static void write_text(uint8_t *text)
+{
+	mmap(text, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+	     -1, 0);
+	memcpy(text, lying_code, sizeof(lying_code));
+	mprotect(text, PAGE, PROT_READ | PROT_EXEC);
+}
+
+static void write_table(struct lying_table *table, const uint8_t *text)
+{
+	mmap(table, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+	     -1, 0);
+	*table = (struct lying_table){
+		.magic = 0xdee2,
+		.version = 2,
+		.flags = 1,
+		.abi = 3,
+		.ra = -8,
+		.num_fdes = 1,
+		.num_fres = 2,
+		.fre_len = sizeof(lying_rows),
+		.freoff = 20,
+		.start = text - (uint8_t *)table,
+		.size = sizeof(lying_code),
+		.num_rows = 2,
+	};
+	memcpy(table->rows, lying_rows, sizeof(lying_rows));
+}
+
+FIXTURE_SETUP(lying)
+{
+	NEED_SFRAME();
+	self->area = mmap(NULL, 6 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, self->area);
+	self->table = (struct lying_table *)(self->area + 2 * PAGE);
+	self->fault = self->area + 4 * PAGE;
+	ASSERT_EQ(0, mprotect(self->fault, PAGE, PROT_READ | PROT_WRITE));
+	write_text(self->area);
+	write_table(self->table, self->area);
+	self->region = (struct unwind_region){
+		(uintptr_t)self->table, sizeof(*self->table),
+		(uintptr_t)self->area, sizeof(lying_code),
+	};
+	ASSERT_EQ(0, unwind_perf_open(&self->perf, 0, PERF_TYPE_SOFTWARE,
+				      PERF_COUNT_SW_PAGE_FAULTS, 0));
+}
+
+FIXTURE_TEARDOWN(lying)
+{
+}
+
+/* Run the code; whether the kernel believed the table. */
+static keep int believes(FIXTURE_DATA(lying) *self)
+{
+	lying_function *function = (lying_function *)self->area;
+
+	madvise(self->fault, PAGE, MADV_DONTNEED);
+	unwind_perf_drain(&self->perf);
+	function(self->fault, POISON);
+	if (!unwind_perf_stack_at(&self->perf, (uintptr_t)self->area + LYING_FAULT,
+				  &self->record))
+		return -1;
+	return self->record.nr > 1 && self->record.ips[1] == POISON;
+}
+
+TEST_F(lying, added_table_is_used)
+{
+	EXPECT_EQ(0, believes(self));
+	ASSERT_EQ(0, add(&self->region));
+	EXPECT_EQ(1, believes(self));
+}
+
+TEST_F(lying, removed_table_is_not_used)
+{
+	ASSERT_EQ(0, add(&self->region));
+	EXPECT_EQ(1, believes(self));
+	ASSERT_EQ(0, remove_region(&self->region));
+	EXPECT_EQ(0, believes(self));
+	EXPECT_EQ(-ENOENT, remove_region(&self->region));
+	ASSERT_EQ(0, add(&self->region));
+	EXPECT_EQ(1, believes(self));
+}
+
+TEST_F(lying, remove_by_table_alone)
+{
+	struct unwind_region by_table = { self->region.sframe_start };
+
+	ASSERT_EQ(0, add(&self->region));
+	EXPECT_EQ(0, remove_region(&by_table));
+	EXPECT_EQ(0, believes(self));
+	EXPECT_EQ(-ENOENT, remove_region(&by_table));
+}
+
+TEST_F(lying, remove_of_other_text)
+{
+	struct unwind_region other = self->region;
+
+	ASSERT_EQ(0, add(&self->region));
+	other.text_start += 1;
+	other.text_size -= 1;
+	EXPECT_EQ(-ENOENT, remove_region(&other));
+	EXPECT_EQ(1, believes(self));
+}
+
+TEST_F(lying, size_of_structure)
+{
+	static const unsigned long sizes[] = { 0, 1, 31, 33, 40, 4096, ~0ul };
+
+	for (int i = 0; i < 7; i++) {
+		EXPECT_EQ(-EINVAL, add_size(&self->region, sizes[i]))
+			TH_LOG("size %lu", sizes[i]);
+		errno = 0;
+		EXPECT_EQ(-1, prctl(UNWIND_PR_REMOVE_SFRAME, &self->region, sizes[i], 0, 0));
+		EXPECT_EQ(EINVAL, errno);
+	}
+}
+
+TEST_F(lying, further_arguments)
+{
+	errno = 0;
+	EXPECT_EQ(-1, prctl(UNWIND_PR_ADD_SFRAME, &self->region, sizeof(self->region), 1, 0));
+	EXPECT_EQ(EINVAL, errno);
+	errno = 0;
+	EXPECT_EQ(-1, prctl(UNWIND_PR_ADD_SFRAME, &self->region, sizeof(self->region), 0, 1));
+	EXPECT_EQ(EINVAL, errno);
+	ASSERT_EQ(0, add(&self->region));
+	errno = 0;
+	EXPECT_EQ(-1, prctl(UNWIND_PR_REMOVE_SFRAME, &self->region, sizeof(self->region),
+			    1, 0));
+	EXPECT_EQ(EINVAL, errno);
+	errno = 0;
+	EXPECT_EQ(-1, prctl(UNWIND_PR_REMOVE_SFRAME, &self->region, sizeof(self->region),
+			    0, 1));
+	EXPECT_EQ(EINVAL, errno);
+	EXPECT_EQ(1, believes(self));
+}
+
+TEST_F(lying, structure_not_readable)
+{
+	EXPECT_EQ(-EFAULT, add((struct unwind_region *)(self->area + PAGE)));
+	EXPECT_EQ(-EFAULT, add(NULL));
+	EXPECT_EQ(-EFAULT, remove_region(NULL));
+}
+
+TEST_F(lying, ranges_that_cannot_be)
+{
+	static const struct {
+		const char		*what;
+		struct unwind_region	change;
+	} cases[] = {
+		/* Each value, unless 0, replaces that of the good region; 1 means 0. */
+		{ "table of no size", { .sframe_size = 1 } },
+		{ "text of no size", { .text_size = 1 } },
+		{ "table wraps", { .sframe_size = -4096ul } },
+		{ "text wraps", { .text_size = -4096ul } },
+		{ "table in the kernel", { .sframe_start = 0xffff888000000000ul } },
+		{ "text in the kernel", { .text_start = 0xffffffff81000000ul } },
+		{ "table not canonical", { .sframe_start = 0x800000000000ul } },
+		{ "text ends in the kernel", { .text_size = 0xffff800000000000ul } },
+	};
+
+	for (int i = 0; i < 8; i++) {
+		struct unwind_region region = self->region;
+		const uint64_t *from = (const uint64_t *)&cases[i].change;
+		uint64_t *to = (uint64_t *)&region;
+
+		for (int j = 0; j < 4; j++)
+			if (from[j])
+				to[j] = from[j] == 1 ? 0 : from[j];
+		EXPECT_EQ(-EINVAL, add(&region)) TH_LOG("%s", cases[i].what);
+	}
+}
+
+TEST_F(lying, not_mapped)
+{
+	struct unwind_region region = self->region;
+
+	region.text_start = (uintptr_t)self->area + PAGE;
+	EXPECT_EQ(-EFAULT, add(&region)) TH_LOG("text without access");
+	region.text_start = (uintptr_t)self->fault;
+	EXPECT_EQ(-EFAULT, add(&region)) TH_LOG("text not executable");
+	region = self->region;
+	region.text_size = 2 * PAGE;
+	EXPECT_EQ(-EFAULT, add(&region)) TH_LOG("text with an end without access");
+	region = self->region;
+	region.sframe_start = (uintptr_t)self->area + PAGE;
+	EXPECT_EQ(-EFAULT, add(&region)) TH_LOG("table not readable");
+	region = self->region;
+	region.sframe_size = 2 * PAGE;
+	EXPECT_EQ(-EFAULT, add(&region)) TH_LOG("table with an end not readable");
+	ASSERT_EQ(0, munmap(self->area + PAGE, PAGE));
+	region = self->region;
+	region.text_start = (uintptr_t)self->area + PAGE;
+	EXPECT_EQ(-EFAULT, add(&region)) TH_LOG("text not mapped");
+	region = self->region;
+	region.sframe_start = (uintptr_t)self->area + PAGE;
+	EXPECT_EQ(-EFAULT, add(&region)) TH_LOG("table not mapped");
+	EXPECT_EQ(0, add(&self->region));
+}
+
+TEST_F(lying, tables_that_are_none)
+{
+	self->table->magic = 0xdee3;
+	EXPECT_EQ(-EBADMSG, add(&self->region));
+	EXPECT_TRUE(is_gone(&self->region));
+	self->table->magic = 0xdee2;
+	self->table->version = 3;
+	EXPECT_EQ(-EOPNOTSUPP, add(&self->region));
+	EXPECT_TRUE(is_gone(&self->region));
+	self->table->version = 2;
+	self->table->flags = 0;
+	EXPECT_EQ(-EOPNOTSUPP, add(&self->region));
+	self->table->flags = 1;
+	self->table->num_fdes = 1000;
+	EXPECT_EQ(-EBADMSG, add(&self->region));
+	self->table->num_fdes = 1;
+	self->region.sframe_size = 27;
+	EXPECT_EQ(-EBADMSG, add(&self->region));
+	self->region.sframe_size = sizeof(*self->table);
+	EXPECT_EQ(0, add(&self->region));
+}
+
+TEST_F(lying, text_that_has_a_table)
+{
+	struct unwind_region region = self->region;
+
+	ASSERT_EQ(0, add(&self->region));
+	EXPECT_EQ(-EEXIST, add(&self->region));
+	region.text_size = 1;
+	EXPECT_EQ(-EEXIST, add(&region));
+	region.text_start += region.text_size;
+	region.text_size = PAGE - 1;
+	EXPECT_EQ(-EEXIST, add(&region));
+	region.text_start = self->region.text_start + self->region.text_size - 1;
+	region.text_size = 1;
+	EXPECT_EQ(-EEXIST, add(&region));
+	/* Side by side is no overlap. */
+	region.text_start++;
+	EXPECT_EQ(0, add(&region));
+	EXPECT_EQ(1, believes(self));
+}
+
+/* The program itself is registered at exec. */
+TEST(executable_has_a_table_from_exec)
+{
+	struct unwind_region region;
+
+	NEED_SFRAME();
+	ASSERT_TRUE(unwind_find_region("", &region));
+	EXPECT_EQ(-EEXIST, add(&region));
+}
+
+TEST_F(lying, gone_with_its_text)
+{
+	ASSERT_EQ(0, add(&self->region));
+	ASSERT_EQ(0, munmap(self->area, PAGE));
+	EXPECT_TRUE(is_gone(&self->region));
+	write_text(self->area);
+	EXPECT_EQ(0, believes(self));
+	EXPECT_EQ(0, add(&self->region));
+	EXPECT_EQ(1, believes(self));
+}
+
+TEST_F(lying, gone_with_its_bytes)
+{
+	ASSERT_EQ(0, add(&self->region));
+	ASSERT_EQ(0, munmap(self->table, PAGE));
+	EXPECT_TRUE(is_gone(&self->region));
+	EXPECT_EQ(0, believes(self));
+	write_table(self->table, self->area);
+	EXPECT_EQ(0, believes(self));
+	EXPECT_EQ(0, add(&self->region));
+	EXPECT_EQ(1, believes(self));
+}
+
+TEST_F(lying, gone_when_text_is_mapped_over)
+{
+	ASSERT_EQ(0, add(&self->region));
+	write_text(self->area);
+	EXPECT_EQ(0, believes(self));
+	EXPECT_TRUE(is_gone(&self->region));
+}
+
+TEST_F(lying, gone_when_bytes_are_mapped_over)
+{
+	ASSERT_EQ(0, add(&self->region));
+	write_table(self->table, self->area);
+	EXPECT_EQ(0, believes(self));
+	EXPECT_TRUE(is_gone(&self->region));
+}
+
+TEST_F(lying, gone_when_text_moves)
+{
+	void *to = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	ASSERT_NE(MAP_FAILED, to);
+	ASSERT_EQ(0, add(&self->region));
+	ASSERT_EQ(to, mremap(self->area, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, to));
+	write_text(self->area);
+	EXPECT_EQ(0, believes(self));
+	EXPECT_TRUE(is_gone(&self->region));
+}
+
+TEST_F(lying, gone_when_something_moves_over_text)
+{
+	uint8_t *from = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	ASSERT_NE(MAP_FAILED, from);
+	write_text(from);
+	ASSERT_EQ(0, add(&self->region));
+	ASSERT_EQ(self->area, mremap(from, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED,
+				     self->area));
+	EXPECT_EQ(0, believes(self));
+	EXPECT_TRUE(is_gone(&self->region));
+}
+
+TEST_F(lying, stays_when_others_are_unmapped)
+{
+	ASSERT_EQ(0, add(&self->region));
+	ASSERT_EQ(0, munmap(self->area + PAGE, PAGE));
+	ASSERT_EQ(0, munmap(self->area + 3 * PAGE, PAGE));
+	EXPECT_EQ(1, believes(self));
+}
+
+TEST_F(lying, unreadable_bytes_end_the_walk)
+{
+	ASSERT_EQ(0, add(&self->region));
+	ASSERT_EQ(0, mprotect(self->table, PAGE, PROT_NONE));
+	EXPECT_EQ(0, believes(self));
+	EXPECT_EQ(1, self->record.nr);
+	ASSERT_EQ(0, mprotect(self->table, PAGE, PROT_READ));
+	EXPECT_EQ(1, believes(self));
+}
+
+TEST_F(lying, damaged_later_ends_the_walk)
+{
+	ASSERT_EQ(0, add(&self->region));
+	self->table->info = 15;
+	EXPECT_EQ(0, believes(self));
+	EXPECT_EQ(1, self->record.nr);
+	self->table->info = 0;
+	EXPECT_EQ(1, believes(self));
+}
+
+TEST_F(lying, fork_copies)
+{
+	int status;
+	pid_t pid;
+
+	ASSERT_EQ(0, add(&self->region));
+	unwind_perf_close(&self->perf);
+	pid = fork();
+	if (!pid) {
+		int result = 8;
+
+		if (!unwind_perf_open(&self->perf, 0, PERF_TYPE_SOFTWARE,
+				      PERF_COUNT_SW_PAGE_FAULTS, 0))
+			result = believes(self) == 1 ? 0 : 1;
+		if (!result && remove_region(&self->region))
+			result = 2;
+		if (!result && believes(self))
+			result = 3;
+		_exit(result);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, WEXITSTATUS(status));
+	/* The child's copy was its own. */
+	ASSERT_EQ(0, unwind_perf_open(&self->perf, 0, PERF_TYPE_SOFTWARE,
+				      PERF_COUNT_SW_PAGE_FAULTS, 0));
+	EXPECT_EQ(1, believes(self));
+	EXPECT_EQ(0, remove_region(&self->region));
+}
+
+TEST_F(lying, exec_drops)
+{
+	char self_path[PATH_MAX] = "", path[PATH_MAX + 16], start[32], size[32];
+	int status;
+	pid_t pid;
+
+	ASSERT_LT(0, readlink("/proc/self/exe", self_path, sizeof(self_path) - 1));
+	snprintf(path, sizeof(path), "%s/exec_target", dirname(self_path));
+	snprintf(start, sizeof(start), "%#llx",
+		 (unsigned long long)self->region.sframe_start);
+	snprintf(size, sizeof(size), "%llu", (unsigned long long)self->region.sframe_size);
+	ASSERT_EQ(0, add(&self->region));
+	pid = fork();
+	if (!pid) {
+		execl(path, path, start, size, NULL);
+		_exit(254);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(ENOENT, WEXITSTATUS(status));
+	EXPECT_EQ(1, believes(self));
+}
+
+/* Far more than a process should need are refused, not taken for ever. */
+TEST_F(lying, many_tables)
+{
+	enum { MANY = 10000 };
+	uint8_t *text = mmap(NULL, MANY, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
+			     -1, 0);
+	struct unwind_region region = self->region;
+	int error = 0, i;
+
+	ASSERT_NE(MAP_FAILED, text);
+	for (i = 0; i < MANY && !error; i++) {
+		region.text_start = (uintptr_t)text + i;
+		region.text_size = 1;
+		error = add(&region);
+	}
+	EXPECT_EQ(-ENOSPC, error);
+	EXPECT_LT(1000, i);
+	/* All of them by one call. */
+	region = (struct unwind_region){ self->region.sframe_start };
+	EXPECT_EQ(0, remove_region(&region));
+	EXPECT_EQ(0, add(&self->region));
+	EXPECT_EQ(1, believes(self));
+}
+
+FIXTURE(callee)
+{
+	void			*object;
+	int			(*function)(struct chain *chain, unsigned int depth);
+	struct unwind_region	region;
+	struct unwind_perf	perf;
+	struct chain		chain;
+	struct unwind_record	record;
+};
+
+FIXTURE_VARIANT(callee)
+{
+	const char	*name;
+	int		flags;
+};
+
+FIXTURE_VARIANT_ADD(callee, lazy) {
+	.name = "libcallee_lazy.so",
+	.flags = RTLD_LAZY,
+};
+
+FIXTURE_VARIANT_ADD(callee, now) {
+	.name = "libcallee_now.so",
+	.flags = RTLD_NOW,
+};
+
+FIXTURE_SETUP(callee)
+{
+	char path[PATH_MAX] = "", object[PATH_MAX + 32];
+
+	NEED_SFRAME();
+	ASSERT_LT(0, readlink("/proc/self/exe", path, sizeof(path) - 1));
+	snprintf(object, sizeof(object), "%s/%s", dirname(path), variant->name);
+	self->object = dlopen(object, variant->flags);
+	ASSERT_NE(NULL, self->object) TH_LOG("%s", dlerror());
+	self->function = dlsym(self->object, "callee");
+	ASSERT_NE(NULL, self->function);
+	ASSERT_TRUE(unwind_find_region(variant->name, &self->region));
+	ASSERT_TRUE(chain_init(&self->chain, 0));
+	self->chain.last = main_return;
+	ASSERT_EQ(0, unwind_perf_open(&self->perf, 0, PERF_TYPE_SOFTWARE,
+				      PERF_COUNT_SW_PAGE_FAULTS, 0));
+}
+
+FIXTURE_TEARDOWN(callee)
+{
+}
+
+/* Whether the stack in the shared object, and out of it to main(), is exact. */
+static keep bool call_is_exact(FIXTURE_DATA(callee) *self)
+{
+	unwind_perf_drain(&self->perf);
+	self->chain.returns_nr = 0;
+	self->function(&self->chain, 4);
+	return unwind_perf_stack_at(&self->perf, self->chain.ips[0], &self->record) &&
+	       chain_equal(&self->chain, &self->record);
+}
+
+TEST_F(callee, exact_with_its_table_only)
+{
+	EXPECT_FALSE(call_is_exact(self));
+	ASSERT_EQ(0, add(&self->region));
+	EXPECT_TRUE(call_is_exact(self)) chain_print(&self->chain, &self->record);
+	/* Now that its PLT is resolved. */
+	EXPECT_TRUE(call_is_exact(self)) chain_print(&self->chain, &self->record);
+	ASSERT_EQ(0, remove_region(&self->region));
+	EXPECT_FALSE(call_is_exact(self));
+	ASSERT_EQ(0, add(&self->region));
+	EXPECT_TRUE(call_is_exact(self)) chain_print(&self->chain, &self->record);
+}
+
+TEST_F(callee, gone_with_dlclose)
+{
+	ASSERT_EQ(0, add(&self->region));
+	EXPECT_TRUE(call_is_exact(self)) chain_print(&self->chain, &self->record);
+	ASSERT_EQ(0, dlclose(self->object));
+	EXPECT_TRUE(is_gone(&self->region));
+}
+
+#define main(...) harness_main(__VA_ARGS__)
+TEST_HARNESS_MAIN
+#undef main
+
+int main(int argc, char **argv)
+{
+	int result;
+
+	main_return = chain_return_address();
+	result = harness_main(argc, argv);
+	asm volatile("" : "+r"(result));
+	return result;
+}

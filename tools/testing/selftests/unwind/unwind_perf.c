@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0
+#define _GNU_SOURCE
+#include "unwind_perf.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define RING_PAGES	64
+#define PAGE		4096ul
+
+#ifndef PT_GNU_SFRAME
+#define PT_GNU_SFRAME	0x6474e554
+#endif
+
+/* Bits of the word of flags behind perf_event_attr::read_format. */
+#define ATTR_DEFER_CALLCHAIN	(1ull << 38)
+#define ATTR_DEFER_OUTPUT	(1ull << 39)
+
+#define FLAGS_OFFSET	(offsetof(struct perf_event_attr, read_format) + 8)
+
+_Static_assert(FLAGS_OFFSET == 40, "the flags are one word");
+_Static_assert(offsetof(struct perf_event_attr, wakeup_events) == 48,
+	       "the flags are one word");
+
+static void add_flags(struct perf_event_attr *attr, uint64_t bits)
+{
+	uint64_t flags;
+
+	memcpy(&flags, (char *)attr + FLAGS_OFFSET, sizeof(flags));
+	flags |= bits;
+	memcpy((char *)attr + FLAGS_OFFSET, &flags, sizeof(flags));
+}
+
+int unwind_perf_open(struct unwind_perf *perf, pid_t pid, uint32_t type,
+		     uint64_t config, unsigned int flags)
+{
+	struct perf_event_attr attr = {
+		.type = type,
+		.size = sizeof(attr),
+		.config = config,
+		.sample_period = 1,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+			       PERF_SAMPLE_CALLCHAIN,
+		.disabled = !!(flags & UNWIND_ON_EXEC),
+		.enable_on_exec = !!(flags & UNWIND_ON_EXEC),
+		.exclude_callchain_kernel = 1,
+		.exclude_callchain_user = !!(flags & UNWIND_NO_USER),
+		.exclude_kernel = !!(flags & UNWIND_USER_MODE),
+		.exclude_hv = !!(flags & UNWIND_USER_MODE),
+		.sample_id_all = 1,
+	};
+	int error;
+
+	if (!(flags & UNWIND_NO_REQUESTS))
+		add_flags(&attr, ATTR_DEFER_CALLCHAIN);
+	if (!(flags & UNWIND_NO_RECORDS))
+		add_flags(&attr, ATTR_DEFER_OUTPUT);
+
+	perf->size = (1 + RING_PAGES) * PAGE;
+	perf->fd = syscall(__NR_perf_event_open, &attr, pid, -1, -1,
+			   PERF_FLAG_FD_CLOEXEC);
+	if (perf->fd < 0)
+		return -errno;
+	perf->page = mmap(NULL, perf->size, PROT_READ | PROT_WRITE, MAP_SHARED,
+			  perf->fd, 0);
+	if (perf->page == MAP_FAILED) {
+		error = -errno;
+		close(perf->fd);
+		return error;
+	}
+	return 0;
+}
+
+void unwind_perf_close(struct unwind_perf *perf)
+{
+	munmap(perf->page, perf->size);
+	close(perf->fd);
+}
+
+static void copy_out(struct unwind_perf *perf, uint64_t at, void *to, size_t len)
+{
+	const char *data = (const char *)perf->page + PAGE;
+	size_t size = RING_PAGES * PAGE, start = at % size, first = size - start;
+
+	if (first > len)
+		first = len;
+	memcpy(to, data + start, first);
+	memcpy((char *)to + first, data, len - first);
+}
+
+/* Words of a record; its header is not among them. */
+static bool parse(struct unwind_record *record, uint32_t type, const uint64_t *words,
+		  size_t count)
+{
+	const uint64_t *ips, *id;
+
+	record->type = type;
+	record->cookie = 0;
+	if (type == PERF_RECORD_SAMPLE) {
+		/* tid, time, nr, ips */
+		id = words;
+		record->nr = words[2];
+		ips = words + 3;
+	} else {
+		/* cookie, nr, ips, tid, time */
+		record->cookie = words[0];
+		record->nr = words[1];
+		ips = words + 2;
+		id = ips + record->nr;
+	}
+	if (record->nr > UNWIND_MAX_IPS || (size_t)(ips - words) + record->nr > count)
+		return false;
+	record->pid = (uint32_t)*id;
+	record->tid = *id >> 32;
+	memcpy(record->ips, ips, record->nr * sizeof(*ips));
+	if (type == PERF_RECORD_SAMPLE && record->nr >= 2 &&
+	    record->ips[record->nr - 2] == UNWIND_CONTEXT_DEFERRED)
+		record->cookie = record->ips[record->nr - 1];
+	return true;
+}
+
+bool unwind_perf_next(struct unwind_perf *perf, struct unwind_record *record)
+{
+	struct perf_event_mmap_page *page = perf->page;
+	static __thread uint64_t words[8192];
+
+	for (;;) {
+		uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+		uint64_t tail = page->data_tail;
+		struct perf_event_header header;
+		bool wanted;
+
+		if (head == tail)
+			return false;
+		copy_out(perf, tail, &header, sizeof(header));
+		copy_out(perf, tail + sizeof(header), words,
+			 header.size - sizeof(header));
+		__atomic_store_n(&page->data_tail, tail + header.size,
+				 __ATOMIC_RELEASE);
+		if (header.type == PERF_RECORD_LOST) {
+			fprintf(stderr, "# unwind_perf: records lost, the ring is too small\n");
+			continue;
+		}
+		wanted = header.type == PERF_RECORD_SAMPLE ||
+			 header.type == UNWIND_RECORD_DEFERRED;
+		if (!wanted)
+			continue;
+		if (parse(record, header.type, words,
+			  (header.size - sizeof(header)) / sizeof(*words)))
+			return true;
+		fprintf(stderr, "# unwind_perf: record %u of %u bytes makes no sense\n",
+			header.type, header.size);
+	}
+}
+
+void unwind_perf_drain(struct unwind_perf *perf)
+{
+	perf->page->data_tail = __atomic_load_n(&perf->page->data_head, __ATOMIC_ACQUIRE);
+}
+
+bool unwind_perf_stack_at(struct unwind_perf *perf, uint64_t ip,
+			  struct unwind_record *record)
+{
+	while (unwind_perf_next(perf, record))
+		if (record->type == UNWIND_RECORD_DEFERRED && record->nr &&
+		    record->ips[0] == ip)
+			return true;
+	return false;
+}
+
+long unwind_tracepoint(const char *name)
+{
+	static const char * const roots[] = {
+		"/sys/kernel/tracing", "/sys/kernel/debug/tracing",
+	};
+	char path[256];
+	long id = -1;
+
+	for (int i = 0; i < 2 && id < 0; i++) {
+		FILE *file;
+
+		snprintf(path, sizeof(path), "%s/events/%s/id", roots[i], name);
+		file = fopen(path, "r");
+		if (!file)
+			continue;
+		if (fscanf(file, "%ld", &id) != 1)
+			id = -1;
+		fclose(file);
+	}
+	return id;
+}
+
+const char *unwind_perf_missing(void)
+{
+	struct unwind_perf perf;
+	int error;
+
+	error = unwind_perf_open(&perf, 0, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS,
+				 0);
+	if (!error) {
+		unwind_perf_close(&perf);
+		return NULL;
+	}
+	if (error != -EINVAL)
+		return "perf_event_open() fails: no permission, or no perf in this kernel";
+	return "perf_event_open() refuses defer_callchain: this kernel has no deferred callchains";
+}
+
+struct region_search {
+	const char		*name;
+	struct unwind_region	*region;
+	bool			found;
+};
+
+static int look_at_object(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct region_search *search = data;
+	size_t len = strlen(info->dlpi_name), want = strlen(search->name);
+	struct unwind_region region = { };
+
+	if (len < want || strcmp(info->dlpi_name + len - want, search->name))
+		return 0;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+
+		if (header->p_type == PT_GNU_SFRAME) {
+			region.sframe_start = info->dlpi_addr + header->p_vaddr;
+			region.sframe_size = header->p_memsz;
+		} else if (header->p_type == PT_LOAD && header->p_flags & PF_X) {
+			region.text_start = info->dlpi_addr + header->p_vaddr;
+			region.text_size = header->p_memsz;
+		}
+	}
+	*search->region = region;
+	search->found = region.sframe_size && region.text_size;
+	return 1;
+}
+
+bool unwind_find_region(const char *name, struct unwind_region *region)
+{
+	struct region_search search = { name, region, false };
+
+	dl_iterate_phdr(look_at_object, &search);
+	return search.found;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The kernel's view of a user stack, by perf's deferred callchains.
+ *
+ * The numbers of the ABI stand here and not in the system's headers, which may be
+ * older than the kernel under test.
+ */
+#ifndef _UNWIND_PERF_H
+#define _UNWIND_PERF_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define UNWIND_RECORD_DEFERRED	22
+#define UNWIND_CONTEXT_DEFERRED	((uint64_t)-640)
+#define UNWIND_CONTEXT_USER	((uint64_t)-512)
+#define UNWIND_MAX_IPS		1024
+
+#define UNWIND_PR_ADD_SFRAME	0x53464d41
+#define UNWIND_PR_REMOVE_SFRAME	0x53464d52
+
+struct unwind_region {
+	uint64_t sframe_start;
+	uint64_t sframe_size;
+	uint64_t text_start;
+	uint64_t text_size;
+};
+
+enum unwind_flags {
+	/* Starts when the task calls exec. */
+	UNWIND_ON_EXEC		= 1 << 0,
+	/* Takes samples but no deferred records. */
+	UNWIND_NO_RECORDS	= 1 << 1,
+	/* Takes deferred records but does not ask for them. */
+	UNWIND_NO_REQUESTS	= 1 << 2,
+	/* No user part at all. */
+	UNWIND_NO_USER		= 1 << 3,
+	/* Only what happens in user mode. */
+	UNWIND_USER_MODE	= 1 << 4,
+};
+
+struct unwind_perf {
+	int				fd;
+	struct perf_event_mmap_page	*page;
+	size_t				size;
+};
+
+/**
+ * struct unwind_record - one record of the ring
+ * @type:	PERF_RECORD_SAMPLE or UNWIND_RECORD_DEFERRED; others are passed over.
+ * @cookie:	Of a sample without deferred part: 0.
+ * @nr:		A sample's callchain as it is, or the deferred stack.
+ */
+struct unwind_record {
+	uint32_t	type;
+	uint32_t	pid;
+	uint32_t	tid;
+	uint64_t	cookie;
+	uint64_t	nr;
+	uint64_t	ips[UNWIND_MAX_IPS];
+};
+
+/*
+ * Opens an event of @pid (0: this thread) that samples each time.  Returns 0 or
+ * -errno; -EINVAL where the kernel does not know deferred callchains.
+ */
+int unwind_perf_open(struct unwind_perf *perf, pid_t pid, uint32_t type,
+		     uint64_t config, unsigned int flags);
+void unwind_perf_close(struct unwind_perf *perf);
+/* Takes the next record, if there is one. */
+bool unwind_perf_next(struct unwind_perf *perf, struct unwind_record *record);
+/* Takes all there is. */
+void unwind_perf_drain(struct unwind_perf *perf);
+/*
+ * The next deferred record whose innermost frame is @ip; passes over all before.
+ */
+bool unwind_perf_stack_at(struct unwind_perf *perf, uint64_t ip,
+			  struct unwind_record *record);
+/* The id of a tracepoint like "syscalls/sys_enter_execve", or -1. */
+long unwind_tracepoint(const char *name);
+
+/* Why the tests of deferred callchains cannot run here; NULL: they can. */
+const char *unwind_perf_missing(void);
+
+/*
+ * Fills in the region of the loaded object whose path ends in @name.  Returns
+ * false when it is not loaded or has no table.
+ */
+bool unwind_find_region(const char *name, struct unwind_region *region);
+
+#endif /* _UNWIND_PERF_H */

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The kernel's names for integers, for kernel/unwind/sframe_decode.c. */
+#ifndef _SFRAME_TEST_LINUX_TYPES_H
+#define _SFRAME_TEST_LINUX_TYPES_H
+
+#include_next <linux/types.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef int8_t s8;
+typedef int16_t s16;
+typedef int32_t s32;
+typedef int64_t s64;
+
+#ifndef __packed
+#define __packed __attribute__((packed))
+#endif
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+#endif /* _SFRAME_TEST_LINUX_TYPES_H */

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A program whose functions have frames of all shapes: its tables are what the
+ * decoder is tested with, see real.c.  It is never run.
+ */
+#include <alloca.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define keep __attribute__((noinline, noipa))
+
+volatile int input = 3;
+volatile char sink[16];
+
+keep int leaf(int a)
+{
+	return a * 3 + input;
+}
+
+keep int pushes(int a, int b, int c, int d)
+{
+	int x = leaf(a), y = leaf(b), z = leaf(c), w = leaf(d);
+
+	return leaf(x) + leaf(y + z) + x + y + z + w + a + b + c + d;
+}
+
+keep int big_frame(int a)
+{
+	char buffer[70000];
+
+	memset(buffer, a, sizeof(buffer));
+	return buffer[leaf(a) & 0xffff];
+}
+
+keep int middle_frame(int a)
+{
+	char buffer[3000];
+
+	memset(buffer, a, sizeof(buffer));
+	return buffer[leaf(a) & 0x3ff] + leaf(buffer[0]);
+}
+
+keep int dynamic_frame(int a)
+{
+	char *buffer = alloca(a + 16);
+
+	memset(buffer, a, a + 16);
+	return leaf(buffer[a]);
+}
+
+/* Realigns its stack by another register: no SFrame row can say that. */
+keep int drap_frame(int a, ...)
+{
+	__attribute__((aligned(64))) char buffer[128];
+	char *more = alloca(a);
+	va_list args;
+
+	va_start(args, a);
+	a += va_arg(args, int);
+	va_end(args);
+	memset(buffer, a, sizeof(buffer));
+	more[0] = buffer[3];
+	return leaf(buffer[a & 127] + more[0]);
+}
+
+keep int variadic(int a, ...)
+{
+	va_list args;
+	int sum = 0;
+
+	va_start(args, a);
+	while (a--)
+		sum += leaf(va_arg(args, int));
+	va_end(args);
+	return sum;
+}
+
+keep int floating(double a, ...)
+{
+	va_list args;
+	double sum = 0;
+
+	va_start(args, a);
+	while (a-- > 0)
+		sum += va_arg(args, double);
+	va_end(args);
+	return sum;
+}
+
+keep int table(int a)
+{
+	switch (a) {
+	case 0:
+		return leaf(1);
+	case 1:
+		return leaf(a) + 7;
+	case 2:
+		puts("two");
+		return 4;
+	case 3:
+		return pushes(a, 1, 2, 3);
+	case 4:
+		return variadic(2, a, a);
+	case 5:
+		return printf("%d\n", a);
+	case 6:
+		return middle_frame(a) + 1;
+	case 7:
+		abort();
+	default:
+		return a;
+	}
+}
+
+keep int recursive(int a)
+{
+	if (a < 2)
+		return a;
+	return recursive(a - 1) + recursive(a - 2);
+}
+
+/* Long enough for rows whose starts take two bytes. */
+#define LINE(n) if (input == (n)) a = leaf(a + (n)) * pushes(a, n, a, n);
+#define LINES(n) LINE(n) LINE(n + 1) LINE(n + 2) LINE(n + 3) LINE(n + 4)
+keep int longer(int a)
+{
+	int b = input;
+
+	if (b == 1000)
+		return a;
+	LINES(0) LINES(5) LINES(10) LINES(15) LINES(20) LINES(25) LINES(30)
+	if (a == b)
+		return dynamic_frame(a);
+	LINES(35) LINES(40) LINES(45) LINES(50)
+	return a + b;
+}
+
+/* And for starts of four bytes: more than 64 KiB of code. */
+#define SPACE ".rept 30000\n\tnop\n\t.endr\n\tnopl 0x11223344(%rax)\n"
+keep int longest(int a)
+{
+	if (input == 5)
+		return pushes(a, a, a, a);
+	asm volatile(SPACE SPACE SPACE);
+	a += leaf(a);
+	if (input == 6)
+		return a;
+	return pushes(a, 1, a, 2) + a;
+}
+
+static jmp_buf back;
+
+keep void never(int a)
+{
+	if (a)
+		longjmp(back, a);
+	exit(leaf(a));
+}
+
+keep int calls_never(int a)
+{
+	if (setjmp(back))
+		return 1;
+	never(a);
+	return 0;
+}
+
+/* An honest table's oddity: functions of no size, two with one start. */
+asm(".pushsection .text\n"
+	"empty_one:\n\t.cfi_startproc\n\t.cfi_endproc\n"
+	"empty_two:\n\t.cfi_startproc\n\t.cfi_endproc\n"
+	"\t.globl after_empty\n"
+	"after_empty:\n\t.cfi_startproc\n"
+	"\tpush %rbx\n\t.cfi_adjust_cfa_offset 8\n\t.cfi_rel_offset %rbx, 0\n"
+	"\tpop %rbx\n\t.cfi_adjust_cfa_offset -8\n\t.cfi_restore %rbx\n"
+	"\tret\n\t.cfi_endproc\n\t.popsection\n");
+int after_empty(void);
+
+/* A first row that starts behind the function's first byte. */
+asm(".pushsection .text\n"
+	"\t.globl late_row\n"
+	"late_row:\n\t.cfi_startproc simple\n"
+	"\tnop\n\tnop\n"
+	"\t.cfi_def_cfa %rsp, 8\n\t.cfi_offset %rip, -8\n"
+	"\tnop\n\tret\n\t.cfi_endproc\n\t.popsection\n");
+int late_row(void);
+
+int main(int argc, char **argv)
+{
+	int sum = atoi(argv[0]);
+
+	for (int i = 0; i < argc; i++)
+		sum += table(i) + recursive(i) + longer(i) + longest(i);
+	sum += big_frame(sum) + dynamic_frame(sum) + drap_frame(sum, sum);
+	sum += floating(3.0, 1.0, 2.0, 3.0) + calls_never(sum);
+	sum += after_empty() + late_row();
+	/* A pointer to a function of a library, which makes .plt.got. */
+	atexit((void (*)(void))&puts == NULL ? NULL : (void (*)(void))abort);
+	abort();
+	return sum;
+}

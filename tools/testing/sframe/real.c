@@ -1,0 +1,478 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The table of a real program, at each address of its code: our rows against
+ * those of libsframe and those of .eh_frame.
+ */
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <sframe-api.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "test.h"
+
+/* DWARF numbers of x86-64's registers. */
+#define DW_RBP 6
+#define DW_RSP 7
+#define DW_RIP 16
+
+#define MAX_SECTIONS 64
+
+struct section {
+	char	name[32];
+	u64	start;
+	u64	end;
+};
+
+struct program {
+	const char	*name;
+	Elf		*elf;
+	Dwarf_CFI	*cfi;
+	Elf_Data	*symbols;
+	size_t		symbol_count;
+	size_t		symbol_names;
+	struct section	code[MAX_SECTIONS];
+	unsigned int	code_count;
+	struct test_elf	table;
+};
+
+static bool read_sections(struct program *program)
+{
+	struct test_elf *table = &program->table;
+	Elf_Scn *section = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(program->elf, &names))
+		return false;
+	while ((section = elf_nextscn(program->elf, section))) {
+		const char *name;
+		GElf_Shdr header;
+
+		if (!gelf_getshdr(section, &header))
+			return false;
+		name = elf_strptr(program->elf, names, header.sh_name);
+		if (name && !strcmp(name, ".sframe")) {
+			Elf_Data *data = elf_getdata(section, NULL);
+
+			table->sframe_start = header.sh_addr;
+			table->sframe_size = data->d_size;
+			table->sframe = malloc(data->d_size);
+			memcpy(table->sframe, data->d_buf, data->d_size);
+		} else if (header.sh_type == SHT_SYMTAB) {
+			program->symbols = elf_getdata(section, NULL);
+			program->symbol_count = header.sh_size / header.sh_entsize;
+			program->symbol_names = header.sh_link;
+		} else if (header.sh_flags & SHF_EXECINSTR &&
+			   program->code_count < MAX_SECTIONS) {
+			struct section *code = &program->code[program->code_count++];
+
+			snprintf(code->name, sizeof(code->name), "%s", name);
+			code->start = header.sh_addr;
+			code->end = header.sh_addr + header.sh_size;
+		}
+	}
+	return table->sframe;
+}
+
+/* The executable segment is what the kernel registers the table for. */
+static bool read_text(struct program *program)
+{
+	size_t count;
+
+	if (elf_getphdrnum(program->elf, &count))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		GElf_Phdr segment;
+
+		if (!gelf_getphdr(program->elf, i, &segment))
+			return false;
+		if (segment.p_type != PT_LOAD || !(segment.p_flags & PF_X))
+			continue;
+		program->table.text_start = segment.p_vaddr;
+		program->table.text_end = segment.p_vaddr + segment.p_memsz;
+		return true;
+	}
+	return false;
+}
+
+static int open_program(const char *path, struct program *program)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	*program = (struct program){ .name = strrchr(path, '/') };
+	program->name = program->name ? program->name + 1 : path;
+	if (fd < 0) {
+		test_result(false, "%s: %s", path, strerror(errno));
+		return -1;
+	}
+	elf_version(EV_CURRENT);
+	program->elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (program->elf && read_sections(program) && read_text(program))
+		return fd;
+	test_result(false, "%s: no ELF file with a .sframe section", path);
+	elf_end(program->elf);
+	close(fd);
+	return -1;
+}
+
+bool test_elf_read(const char *path, struct test_elf *elf)
+{
+	struct program program;
+	int fd = open_program(path, &program);
+
+	if (fd < 0)
+		return false;
+	*elf = program.table;
+	elf_end(program.elf);
+	close(fd);
+	return true;
+}
+
+static const char *symbol_at(const struct program *program, u64 address)
+{
+	const char *best = "?";
+	u64 best_start = 0;
+
+	for (size_t i = 0; i < program->symbol_count; i++) {
+		GElf_Sym symbol;
+
+		if (!gelf_getsym(program->symbols, i, &symbol) ||
+		    symbol.st_value > address || symbol.st_value < best_start ||
+		    (GELF_ST_TYPE(symbol.st_info) != STT_FUNC &&
+		     GELF_ST_TYPE(symbol.st_info) != STT_NOTYPE))
+			continue;
+		best_start = symbol.st_value;
+		best = elf_strptr(program->elf, program->symbol_names, symbol.st_name);
+	}
+	return best;
+}
+
+/* What libsframe says of one byte of code. */
+struct reference {
+	bool			present;
+	struct sframe_row	row;
+};
+
+static bool libsframe_row(sframe_decoder_ctx *ctx, sframe_frame_row_entry *fre,
+			  struct sframe_row *row)
+{
+	int error = 0;
+
+	memset(row, 0, sizeof(*row));
+	row->cfa_fp = sframe_fre_get_base_reg_id(fre, &error) == SFRAME_BASE_REG_FP;
+	row->cfa_off = sframe_fre_get_cfa_offset(ctx, fre, &error);
+	row->ra_off = sframe_fre_get_ra_offset(ctx, fre, &error);
+	if (error)
+		return false;
+	row->fp_off = sframe_fre_get_fp_offset(ctx, fre, &error);
+	row->fp_saved = !error;
+	return true;
+}
+
+/*
+ * The rows of a function, written over each byte of its code that they hold for.
+ * libsframe 2.44 only parses here: its own search, sframe_find_fre(), does not
+ * look at a function's end, and takes the remainder of the wrong number in
+ * functions that repeat.
+ */
+static bool fill_function(sframe_decoder_ctx *ctx, const struct test_elf *elf,
+			  unsigned int index, struct reference *text)
+{
+	u32 count, size, text_size = elf->text_end - elf->text_start;
+	unsigned char info;
+	int32_t start;
+	u8 repeat;
+	s64 at;
+
+	if (sframe_decoder_get_funcdesc_v2(ctx, index, &count, &size, &start, &info,
+					   &repeat))
+		return false;
+	at = elf->sframe_start + (s64)start - elf->text_start;
+	if (at < 0 || at > text_size || size > text_size - at)
+		return false;
+	for (u32 i = 0; i < count; i++) {
+		bool repeats = SFRAME_V1_FUNC_FDE_TYPE(info) == SFRAME_FDE_TYPE_PCMASK;
+		sframe_frame_row_entry fre = { };
+		struct sframe_row row;
+
+		if (sframe_decoder_get_fre(ctx, index, i, &fre) ||
+		    !libsframe_row(ctx, &fre, &row))
+			return false;
+		for (u32 offset = 0; offset < size; offset++)
+			if ((repeats ? offset % repeat : offset) >= fre.fre_start_addr)
+				text[at + offset] = (struct reference){ true, row };
+	}
+	return true;
+}
+
+static struct reference *libsframe_rows(const struct test_elf *elf)
+{
+	struct reference *text = calloc(elf->text_end - elf->text_start, sizeof(*text));
+	sframe_decoder_ctx *ctx;
+	bool good;
+	int error;
+
+	ctx = sframe_decode((const char *)elf->sframe, elf->sframe_size, &error);
+	good = text && ctx;
+	for (u32 i = 0; good && i < sframe_decoder_get_num_fidx(ctx); i++)
+		good = fill_function(ctx, elf, i, text);
+	sframe_decoder_free(&ctx);
+	if (good)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/*
+ * The linker describes a PLT by an expression on %rsp and %rip.  Works it out
+ * with %rsp = 0: what is left is the offset.
+ */
+static bool evaluate(const Dwarf_Op *ops, size_t nops, u64 ip, s64 *result)
+{
+	s64 stack[8] = { };
+	int top = -1;
+
+	for (size_t i = 0; i < nops; i++) {
+		const Dwarf_Op *op = &ops[i];
+
+		if (op->atom >= DW_OP_breg0 && op->atom <= DW_OP_breg31 && top < 7) {
+			int reg = op->atom - DW_OP_breg0;
+
+			if (reg != DW_RSP && reg != DW_RIP)
+				return false;
+			stack[++top] = op->number + (reg == DW_RIP ? ip : 0);
+		} else if (op->atom >= DW_OP_lit0 && op->atom <= DW_OP_lit31 && top < 7) {
+			stack[++top] = op->atom - DW_OP_lit0;
+		} else if (top < 1) {
+			return false;
+		} else {
+			s64 right = stack[top--];
+
+			switch (op->atom) {
+			case DW_OP_and:
+				stack[top] &= right;
+				break;
+			case DW_OP_ge:
+				stack[top] = stack[top] >= right;
+				break;
+			case DW_OP_shl:
+				stack[top] <<= right;
+				break;
+			case DW_OP_plus:
+				stack[top] += right;
+				break;
+			default:
+				return false;
+			}
+		}
+	}
+	*result = stack[0];
+	return top == 0;
+}
+
+static bool eh_frame_cfa(Dwarf_Frame *frame, u64 ip, struct sframe_row *row)
+{
+	Dwarf_Op *ops;
+	size_t nops;
+	s64 offset;
+
+	if (dwarf_frame_cfa(frame, &ops, &nops) || !nops)
+		return false;
+	if (nops == 1 && ops->atom == DW_OP_bregx) {
+		row->cfa_fp = ops->number == DW_RBP;
+		row->cfa_off = ops->number2;
+		return ops->number == DW_RBP || ops->number == DW_RSP;
+	}
+	if (nops == 1 && ops->atom == DW_OP_breg0 + DW_RBP) {
+		row->cfa_fp = true;
+		row->cfa_off = ops->number;
+		return true;
+	}
+	if (!evaluate(ops, nops, ip, &offset))
+		return false;
+	row->cfa_off = offset;
+	return true;
+}
+
+enum saved { SAVED_NO, SAVED_AT, SAVED_UNDEFINED, SAVED_OTHER };
+
+/* Where a register's value in the caller is, relative to the CFA. */
+static enum saved eh_frame_saved(Dwarf_Frame *frame, int reg, s32 *offset)
+{
+	Dwarf_Op memory[3], *ops;
+	size_t nops;
+
+	if (dwarf_frame_register(frame, reg, memory, &ops, &nops))
+		return SAVED_OTHER;
+	if (!nops)
+		return ops ? SAVED_UNDEFINED : SAVED_NO;
+	if (ops[0].atom != DW_OP_call_frame_cfa || nops > 2 ||
+	    (nops == 2 && ops[1].atom != DW_OP_plus_uconst))
+		return SAVED_OTHER;
+	*offset = nops == 2 ? (s32)ops[1].number : 0;
+	return SAVED_AT;
+}
+
+/* .eh_frame's row: -ENOENT none, -EOPNOTSUPP one that SFrame V2 cannot say. */
+static int eh_frame_row(Dwarf_CFI *cfi, u64 ip, struct sframe_row *row)
+{
+	int error = -EOPNOTSUPP;
+	Dwarf_Frame *frame;
+	enum saved rbp;
+
+	memset(row, 0, sizeof(*row));
+	if (!cfi || dwarf_cfi_addrframe(cfi, ip, &frame))
+		return -ENOENT;
+	if (!eh_frame_cfa(frame, ip, row) ||
+	    eh_frame_saved(frame, DW_RIP, &row->ra_off) != SAVED_AT)
+		goto out;
+	rbp = eh_frame_saved(frame, DW_RBP, &row->fp_off);
+	row->fp_saved = rbp == SAVED_AT;
+	if (rbp != SAVED_OTHER)
+		error = 0;
+out:
+	free(frame);
+	return error;
+}
+
+struct comparison {
+	const char	*with;
+	unsigned long	equal;		/* the same row in both */
+	unsigned long	neither;	/* no row in both */
+	unsigned long	explained;	/* see explain() */
+	unsigned long	different;
+	char		last[320];
+};
+
+/*
+ * Why .eh_frame and the table may differ though the decoder is right; NULL: it
+ * is not.  All are what binutils 2.44 writes or does not write.
+ */
+static const char *explain(const struct section *section, const char *symbol,
+			   int ours, int theirs)
+{
+	static const char * const no_source[] = {
+		"_start", "_dl_relocate_static_pie", "_init", "_fini",
+		"atexit",
+	};
+
+	if (!strcmp(section->name, ".plt.got") && !ours && !theirs)
+		return "ld 2.44 says sp+16 of .plt.got";
+	/* What is linked in from the C library comes without a table. */
+	for (size_t i = 0; i < ARRAY_SIZE(no_source); i++)
+		if (ours == -ENOENT && !strcmp(symbol, no_source[i]))
+			return "the C library's objects have no table";
+	/* Its .eh_frame row is there from the first byte, but undefined. */
+	if (ours == -ENOENT && theirs == -EOPNOTSUPP && !strcmp(symbol, "late_row"))
+		return "row not yet defined";
+	if (ours == -ENOENT && strstr(symbol, "drap"))
+		return "as 2.44 skips functions with another CFA register";
+	return NULL;
+}
+
+static void compare(struct comparison *cmp, const struct program *program,
+		    const struct section *section, u64 ip, int ours,
+		    const struct sframe_row *our_row, int theirs,
+		    const struct sframe_row *their_row, bool may_explain)
+{
+	char our_text[64], their_text[64], line[320];
+	const char *why, *symbol;
+
+	if (ours == -ENOENT && theirs == -ENOENT) {
+		cmp->neither++;
+		return;
+	}
+	if (!ours && !theirs && test_same_row(our_row, their_row)) {
+		cmp->equal++;
+		return;
+	}
+	symbol = symbol_at(program, ip);
+	why = may_explain ? explain(section, symbol, ours, theirs) : NULL;
+	*(why ? &cmp->explained : &cmp->different) += 1;
+	test_row_text(ours, our_row, our_text, sizeof(our_text));
+	test_row_text(theirs, their_row, their_text, sizeof(their_text));
+	snprintf(line, sizeof(line), "%s %s: ours %s, %s %s (%s)", section->name, symbol,
+		 our_text, cmp->with, their_text, why ? why : "not explained");
+	/* One line for a run of equal differences. */
+	if (strcmp(line, cmp->last))
+		test_note("%s %#llx %s", program->name, (unsigned long long)ip, line);
+	strcpy(cmp->last, line);
+}
+
+static bool check_comparison(const struct comparison *cmp, const char *name)
+{
+	return test_result(!cmp->different && cmp->equal,
+			   "%s_every_byte_as_%s: %lu equal, %lu without a row in both, %lu explained, %lu different",
+			   name, cmp->with, cmp->equal, cmp->neither, cmp->explained,
+			   cmp->different);
+}
+
+static void compare_section(const struct program *program, const struct section *section,
+			    const struct sframe_table *table,
+			    const struct reference *reference,
+			    struct comparison *libsframe, struct comparison *eh_frame)
+{
+	for (u64 ip = section->start; ip < section->end; ip++) {
+		const struct reference *parsed = &reference[ip - table->text_start];
+		struct sframe_reader reader = test_reader(TEST_BUDGET);
+		struct sframe_row ours, theirs;
+		int error, their_error;
+
+		error = sframe_find_row(&reader, table, ip, &ours);
+		compare(libsframe, program, section, ip, error, &ours,
+			parsed->present ? 0 : -ENOENT, &parsed->row, false);
+		their_error = eh_frame_row(program->cfi, ip, &theirs);
+		compare(eh_frame, program, section, ip, error, &ours, their_error,
+			&theirs, true);
+	}
+}
+
+static void compare_program(const struct program *program)
+{
+	struct comparison libsframe = { .with = "libsframe" };
+	struct comparison eh_frame = { .with = "eh_frame" };
+	const struct test_elf *elf = &program->table;
+	struct sframe_reader reader = test_reader(TEST_BUDGET);
+	struct reference *reference;
+	struct sframe_table table;
+	int error;
+
+	test_memory_set(elf->sframe_start, elf->sframe, elf->sframe_size);
+	error = sframe_open(&reader, elf->sframe_start,
+			    elf->sframe_start + elf->sframe_size, &table);
+	if (!test_result(!error, "%s_opens: %s", program->name, test_error(error)))
+		return;
+	table.text_start = elf->text_start;
+	table.text_end = elf->text_end;
+	reference = libsframe_rows(elf);
+	if (!reference) {
+		test_result(false, "%s: libsframe cannot read it", program->name);
+		return;
+	}
+	for (unsigned int i = 0; i < program->code_count; i++)
+		compare_section(program, &program->code[i], &table, reference,
+				&libsframe, &eh_frame);
+	check_comparison(&libsframe, program->name);
+	check_comparison(&eh_frame, program->name);
+	free(reference);
+}
+
+void test_program(const char *path)
+{
+	struct program program;
+	int fd = open_program(path, &program);
+
+	if (fd < 0)
+		return;
+	program.cfi = dwarf_getcfi_elf(program.elf);
+	compare_program(&program);
+	dwarf_cfi_end(program.cfi);
+	free(program.table.sframe);
+	elf_end(program.elf);
+	close(fd);
+}
