@@ -17,7 +17,7 @@ expect_status() {
 	OUTPUT=$("$@" 2>&1) || got=$?
 	[ "$got" = "$want" ] || {
 		echo "# exit status $got instead of $want: $*"
-		sed 's/^/#   /' <<<"$OUTPUT"
+		echo "#   ${OUTPUT//$'\n'/$'\n'#   }"
 		exit 1
 	}
 }
@@ -26,7 +26,7 @@ expect_status() {
 expect_output() {
 	grep -qE -- "$1" <<<"$OUTPUT" || {
 		echo "# no line matches: $1"
-		sed 's/^/#   /' <<<"$OUTPUT"
+		echo "#   ${OUTPUT//$'\n'/$'\n'#   }"
 		exit 1
 	}
 }

@@ -218,11 +218,12 @@ static void unwind_serve(enum unwind_user_access access)
 {
 	u64 requested = READ_ONCE(current->unwind.state) & UNWIND_REQUESTED;
 	struct unwind_user_trace trace = { };
+	int idx;
 
 	if (!requested)
 		return;
 
-	guard(srcu)(&unwind_srcu);
+	idx = srcu_read_lock(&unwind_srcu);
 	trace.max = unwind_wanted_entries(requested);
 	if (trace.max)
 		trace.entries = kvmalloc_array(trace.max, sizeof(u64),
@@ -232,6 +233,7 @@ static void unwind_serve(enum unwind_user_access access)
 	else
 		trace.end = UNWIND_USER_NO_MEMORY;
 	unwind_deliver(&trace);
+	srcu_read_unlock(&unwind_srcu, idx);
 	kvfree(trace.entries);
 }
 

@@ -402,8 +402,8 @@ int __sframe_dup_mm(struct mm_struct *mm, struct mm_struct *oldmm)
 
 void __sframe_exit_mm(struct mm_struct *mm)
 {
+	MA_STATE(mas, &mm->sframe->by_text, 0, 0);
 	struct sframe_index *index = mm->sframe;
-	MA_STATE(mas, &index->by_text, 0, 0);
 	struct sframe_section *section;
 
 	/* No reader is left, see sframe_exit_mm(); the lock is for the maple tree. */

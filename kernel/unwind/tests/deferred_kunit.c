@@ -222,6 +222,7 @@ static struct kunit_suite unwind_deferred_suite = {
 	.name = "unwind_deferred",
 	.test_cases = unwind_deferred_cases,
 };
+
 kunit_test_suite(unwind_deferred_suite);
 
 MODULE_DESCRIPTION("KUnit tests of deferred user stacks");

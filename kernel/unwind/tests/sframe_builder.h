@@ -45,9 +45,11 @@ static inline void sframe_build_start(struct sframe_build *build)
 static inline void sframe_build_function(struct sframe_build *build, s32 text,
 					 u32 size, u8 info, u8 rep_size)
 {
-	struct sframe_fde *fde = &build->fdes[build->header.num_fdes++];
+	struct sframe_fde *fde = &build->fdes[build->header.num_fdes];
 
-	BUG_ON(build->header.num_fdes > SFRAME_BUILD_FDES);
+	if (WARN_ON(build->header.num_fdes == SFRAME_BUILD_FDES))
+		return;
+	build->header.num_fdes++;
 	fde->func_start = text;
 	fde->func_size = size;
 	fde->fre_off = build->header.fre_len;
@@ -61,7 +63,8 @@ static inline void sframe_build_row(struct sframe_build *build, u8 start,
 {
 	u8 *at = build->fres + build->header.fre_len;
 
-	BUG_ON(build->header.fre_len + 2 + nr > SFRAME_BUILD_FRES);
+	if (WARN_ON(build->header.fre_len + 2 + nr > SFRAME_BUILD_FRES))
+		return;
 	at[0] = start;
 	at[1] = (cfa_fp ? 0 : SFRAME_FRE_CFA_BASE_SP) | nr << 1;
 	if (nr)

@@ -290,6 +290,7 @@ static struct kunit_suite sframe_decode_suite = {
 	.init = decode_init,
 	.test_cases = sframe_decode_cases,
 };
+
 kunit_test_suite(sframe_decode_suite);
 
 MODULE_DESCRIPTION("KUnit tests of the SFrame decoder");

@@ -380,6 +380,7 @@ static struct kunit_suite sframe_suite = {
 	.init = sframe_test_init,
 	.test_cases = sframe_cases,
 };
+
 kunit_test_suite(sframe_suite);
 
 MODULE_DESCRIPTION("KUnit tests of user stacks from SFrame tables");

@@ -111,7 +111,8 @@ void test_mutations(const char *path, u64 seed, unsigned int rounds)
 			test_memory.bytes[at[j]] = elf.sframe[at[j]];
 	}
 	test_result(!tally.wrong && tally.opened && tally.rows && tally.refused,
-		    "mutations: seed %" PRIu64 ", %u tables, %u opened, %u rows, %u refused, %u wrong",
+		    "mutations: seed %" PRIu64
+		    ", %u tables, %u opened, %u rows, %u refused, %u wrong",
 		    seed, rounds, tally.opened, tally.rows, tally.refused, tally.wrong);
 	free(elf.sframe);
 }

@@ -123,18 +123,39 @@ keep int recursive(int a)
 }
 
 /* Long enough for rows whose starts take two bytes. */
-#define LINE(n) if (input == (n)) a = leaf(a + (n)) * pushes(a, n, a, n);
-#define LINES(n) LINE(n) LINE(n + 1) LINE(n + 2) LINE(n + 3) LINE(n + 4)
+static inline __attribute__((always_inline)) int line(int a, int n)
+{
+	return input == n ? leaf(a + n) * pushes(a, n, a, n) : a;
+}
+
+static inline __attribute__((always_inline)) int lines(int a, int n)
+{
+	a = line(a, n);
+	a = line(a, n + 1);
+	a = line(a, n + 2);
+	a = line(a, n + 3);
+	return line(a, n + 4);
+}
+
 keep int longer(int a)
 {
 	int b = input;
 
 	if (b == 1000)
 		return a;
-	LINES(0) LINES(5) LINES(10) LINES(15) LINES(20) LINES(25) LINES(30)
+	a = lines(a, 0);
+	a = lines(a, 5);
+	a = lines(a, 10);
+	a = lines(a, 15);
+	a = lines(a, 20);
+	a = lines(a, 25);
+	a = lines(a, 30);
 	if (a == b)
 		return dynamic_frame(a);
-	LINES(35) LINES(40) LINES(45) LINES(50)
+	a = lines(a, 35);
+	a = lines(a, 40);
+	a = lines(a, 45);
+	a = lines(a, 50);
 	return a + b;
 }
 
@@ -198,7 +219,7 @@ int main(int argc, char **argv)
 	sum += floating(3.0, 1.0, 2.0, 3.0) + calls_never(sum);
 	sum += after_empty() + late_row();
 	/* A pointer to a function of a library, which makes .plt.got. */
-	atexit((void (*)(void))&puts == NULL ? NULL : (void (*)(void))abort);
+	atexit((void (*)(void))&puts ? (void (*)(void))abort : NULL);
 	abort();
 	return sum;
 }

@@ -248,9 +248,7 @@ static bool evaluate(const Dwarf_Op *ops, size_t nops, u64 ip, s64 *result)
 			stack[++top] = op->number + (reg == DW_RIP ? ip : 0);
 		} else if (op->atom >= DW_OP_lit0 && op->atom <= DW_OP_lit31 && top < 7) {
 			stack[++top] = op->atom - DW_OP_lit0;
-		} else if (top < 1) {
-			return false;
-		} else {
+		} else if (top >= 1) {
 			s64 right = stack[top--];
 
 			switch (op->atom) {
@@ -269,6 +267,8 @@ static bool evaluate(const Dwarf_Op *ops, size_t nops, u64 ip, s64 *result)
 			default:
 				return false;
 			}
+		} else {
+			return false;
 		}
 	}
 	*result = stack[0];

@@ -31,6 +31,8 @@
  * @depth:	Frames of chain_down().
  * @nr:		Entries of @ips.
  * @ips:	From the innermost frame outwards.
+ * @returns:	Return addresses of the calls that stand, the outermost first.
+ * @returns_nr:	Entries of @returns.
  * @last:	If not 0, the walk has to reach this address after @ips, through
  *		the program's own code only.
  */

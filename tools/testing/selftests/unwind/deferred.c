@@ -383,6 +383,31 @@ TEST(killed_while_request_is_pending)
 	EXPECT_TRUE(chain_matches(child.chain, &record));
 }
 
+/*
+ * A breakpoint in the kernel is taken in a context that counts as NMI: the
+ * request cannot just set a flag, it needs an interrupt to itself.
+ */
+TEST(requested_in_nmi)
+{
+	static struct unwind_record record;
+	uint64_t address = unwind_kernel_symbol("__x64_sys_getppid");
+	struct unwind_perf perf;
+	struct child child;
+	int status;
+
+	NEED_DEFERRED();
+	ASSERT_NE(0, address);
+	ASSERT_TRUE(start_child(&child, SYS_getppid, 0, 0, 0));
+	ASSERT_EQ(0, unwind_perf_open(&perf, child.pid, PERF_TYPE_BREAKPOINT, address, 0));
+	ASSERT_TRUE(let_go(&child));
+	ASSERT_EQ(child.pid, waitpid(child.pid, &status, 0));
+	ASSERT_TRUE(child_stack(&perf, &child, &record));
+	EXPECT_EQ(child.pid, record.tid);
+	EXPECT_TRUE(chain_matches(child.chain, &record));
+	/* Once called, once recorded. */
+	EXPECT_FALSE(unwind_perf_stack_at(&perf, child.chain->ips[0], &record));
+}
+
 static void do_nothing(int signal)
 {
 }

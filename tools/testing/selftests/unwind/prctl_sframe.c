@@ -62,6 +62,7 @@ static const uint8_t lying_code[] = {
 	0x48, 0x83, 0xc4, 0x28,		/* 12	add $40, %rsp */
 	0xc3,				/* 16	ret */
 };
+
 #define LYING_FAULT 9
 
 /* One function: CFA = sp + 32 from byte 9 on. */
@@ -160,7 +161,9 @@ FIXTURE_TEARDOWN(lying)
 }
 
 /* Run the code; whether the kernel believed the table. */
-static keep int believes(FIXTURE_DATA(lying) *self)
+typedef FIXTURE_DATA(lying) lying_data;
+
+static keep int believes(lying_data *self)
 {
 	lying_function *function = (lying_function *)self->area;
 
@@ -576,7 +579,9 @@ FIXTURE_TEARDOWN(callee)
 }
 
 /* Whether the stack in the shared object, and out of it to main(), is exact. */
-static keep bool call_is_exact(FIXTURE_DATA(callee) *self)
+typedef FIXTURE_DATA(callee) callee_data;
+
+static keep bool call_is_exact(callee_data *self)
 {
 	unwind_perf_drain(&self->perf);
 	self->chain.returns_nr = 0;

@@ -437,6 +437,7 @@ static bool run_to_own(struct stepper *s, int *status)
 static void start(struct stepper *s, const char *path)
 {
 	static char *find_path;
+
 	static const Dwfl_Callbacks callbacks = {
 		.find_elf = dwfl_linux_proc_find_elf,
 		.find_debuginfo = dwfl_standard_find_debuginfo,
@@ -481,7 +482,6 @@ static void start(struct stepper *s, const char *path)
 	dwfl_getmodules(s->dwfl, add_module, s, 0);
 	if (s->text_count != 2)
 		die("not two modules of its own");
-
 }
 
 static int take_frame(Dwfl_Frame *frame, void *data)
@@ -651,7 +651,7 @@ static double now(void)
 	struct timespec time;
 
 	clock_gettime(CLOCK_MONOTONIC, &time);
-	return time.tv_sec + time.tv_nsec * 1e-9;
+	return time.tv_sec + time.tv_nsec / 1000000000.0;
 }
 
 static void report(struct stepper *s, double seconds, int status)
@@ -659,14 +659,20 @@ static void report(struct stepper *s, double seconds, int status)
 	unsigned int bad = s->explained + s->unexplained;
 	char what[256];
 
-	printf("# %s: %u steps in own code, %lu frames compared; %u equal, %u different (%u explained): %.3f %%\n",
-	       s->name, s->steps, s->frames, s->equal, bad, s->explained,
+	printf("# %s: %u steps in own code, %lu frames compared\n", s->name,
+	       s->steps, s->frames);
+	printf("# %s: %u equal, %u different (%u explained): %.3f %%\n", s->name,
+	       s->equal, bad, s->explained,
 	       s->steps ? 100.0 * s->equal / s->steps : 0);
-	printf("# %s: %u steps in start files (no table), %u in PLTs, %u through a signal handler, not compared: %u stops for signals, %u breakpoints after preemption\n",
-	       s->name, s->no_table, s->in_plt, s->through_signal, s->signal_stops,
-	       s->spent);
-	printf("# %s: %u visits to code of others; %u samples behind their kernel entry's record; %.1f s\n",
-	       s->name, s->passed, s->at_once, seconds);
+	printf("# %s: %u steps in start files (no table), %u in PLTs\n", s->name,
+	       s->no_table, s->in_plt);
+	printf("# %s: %u steps through a signal handler\n", s->name,
+	       s->through_signal);
+	printf("# %s: not compared: %u stops for signals, %u after preemption\n",
+	       s->name, s->signal_stops, s->spent);
+	printf("# %s: %u visits to code of others\n", s->name, s->passed);
+	printf("# %s: %u samples behind their kernel entry's record; %.1f s\n",
+	       s->name, s->at_once, seconds);
 	for (unsigned int i = 0; i < s->kind_count; i++)
 		printf("# %s: %u x at %#" PRIx64 ": %s\n", s->name, s->kinds[i].count,
 		       s->kinds[i].ip, s->kinds[i].why ? s->kinds[i].why : "not explained");
@@ -737,9 +743,9 @@ int main(int argc, char **argv)
 		}
 	}
 	printf("1..%u\n", tests);
-	printf("# single_step: %u steps, %u equal, %u different, %u of them not explained: %.3f %%\n",
-	       sum.steps, sum.equal, sum.steps - sum.equal, sum.unexplained,
-	       100.0 * sum.equal / sum.steps);
+	printf("# single_step: %u steps, %u equal, %u different (%u not explained)",
+	       sum.steps, sum.equal, sum.steps - sum.equal, sum.unexplained);
+	printf(": %.3f %%\n", 100.0 * sum.equal / sum.steps);
 	printf("# Totals: pass:%u fail:%u xfail:0 xpass:0 skip:0 error:0\n",
 	       tests - failures, failures);
 	return failures ? 1 : 0;

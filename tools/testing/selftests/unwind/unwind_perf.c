@@ -6,12 +6,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <linux/hw_breakpoint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+typedef ElfW(Phdr) elf_phdr;
 
 #define RING_PAGES	64
 #define PAGE		4096ul
@@ -59,6 +62,12 @@ int unwind_perf_open(struct unwind_perf *perf, pid_t pid, uint32_t type,
 	};
 	int error;
 
+	if (type == PERF_TYPE_BREAKPOINT) {
+		attr.config = 0;
+		attr.bp_addr = config;
+		attr.bp_type = HW_BREAKPOINT_X;
+		attr.bp_len = sizeof(long);
+	}
 	if (!(flags & UNWIND_NO_REQUESTS))
 		add_flags(&attr, ATTR_DEFER_CALLCHAIN);
 	if (!(flags & UNWIND_NO_RECORDS))
@@ -198,6 +207,21 @@ long unwind_tracepoint(const char *name)
 	return id;
 }
 
+uint64_t unwind_kernel_symbol(const char *name)
+{
+	FILE *file = fopen("/proc/kallsyms", "r");
+	unsigned long long address, found = 0;
+	char symbol[256];
+
+	while (file && !found &&
+	       fscanf(file, "%llx %*c %255s%*[^\n]", &address, symbol) == 2)
+		if (!strcmp(symbol, name))
+			found = address;
+	if (file)
+		fclose(file);
+	return found;
+}
+
 const char *unwind_perf_missing(void)
 {
 	struct unwind_perf perf;
@@ -229,7 +253,7 @@ static int look_at_object(struct dl_phdr_info *info, size_t size, void *data)
 	if (len < want || strcmp(info->dlpi_name + len - want, search->name))
 		return 0;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+		const elf_phdr *header = &info->dlpi_phdr[i];
 
 		if (header->p_type == PT_GNU_SFRAME) {
 			region.sframe_start = info->dlpi_addr + header->p_vaddr;

@@ -51,8 +51,11 @@ struct unwind_perf {
 /**
  * struct unwind_record - one record of the ring
  * @type:	PERF_RECORD_SAMPLE or UNWIND_RECORD_DEFERRED; others are passed over.
+ * @pid:	The process ...
+ * @tid:	... and the thread that it is of.
  * @cookie:	Of a sample without deferred part: 0.
- * @nr:		A sample's callchain as it is, or the deferred stack.
+ * @nr:		Entries of @ips.
+ * @ips:	A sample's callchain as it is, or the deferred stack.
  */
 struct unwind_record {
 	uint32_t	type;
@@ -64,8 +67,9 @@ struct unwind_record {
 };
 
 /*
- * Opens an event of @pid (0: this thread) that samples each time.  Returns 0 or
- * -errno; -EINVAL where the kernel does not know deferred callchains.
+ * Opens an event of @pid (0: this thread) that samples each time.  @config of a
+ * breakpoint is the address of the instruction.  Returns 0 or -errno; -EINVAL
+ * where the kernel does not know deferred callchains.
  */
 int unwind_perf_open(struct unwind_perf *perf, pid_t pid, uint32_t type,
 		     uint64_t config, unsigned int flags);
@@ -79,6 +83,8 @@ void unwind_perf_drain(struct unwind_perf *perf);
  */
 bool unwind_perf_stack_at(struct unwind_perf *perf, uint64_t ip,
 			  struct unwind_record *record);
+/* The address of a kernel function, or 0. */
+uint64_t unwind_kernel_symbol(const char *name);
 /* The id of a tracepoint like "syscalls/sys_enter_execve", or -1. */
 long unwind_tracepoint(const char *name);
 
