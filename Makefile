@@ -3,6 +3,8 @@
 # Whatever a target needs, it installs or builds first.
 
 KERNEL ?= series
+# Through the environment, so that a shell sees its quotes.
+export CMD
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -26,15 +28,15 @@ shell: ## A shell in a guest (KERNEL=base|series|debug)
 	@vm/run --kernel $(KERNEL) --interactive
 
 vm: ## Run CMD='...' in a guest (KERNEL=base|series|debug)
-	@test -n '$(value CMD)' || { echo "make vm: CMD is empty; for example: make vm CMD='uname -r'" >&2; exit 2; }
+	@test -n "$$CMD" || { echo "make vm: CMD is empty; for example: make vm CMD='uname -r'" >&2; exit 2; }
 	@dev/kernel $(KERNEL)
-	@vm/run --kernel $(KERNEL) -- bash -c '$(subst ','\'',$(value CMD))'
+	@vm/run --kernel $(KERNEL) -- bash -c "$$CMD"
 
 series: ## Export the series to .build/series, prove git am and that each step builds
 	@dev/tree
 	@dev/export --build
 
-lint: ## checkpatch, sparse, kernel-doc, shellcheck, spelling
+lint: ## Run checkpatch, sparse, kernel-doc, shellcheck, a spell checker
 	@dev/tree
 	@dev/lint
 

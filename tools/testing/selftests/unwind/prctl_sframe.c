@@ -507,7 +507,8 @@ TEST_F(lying, exec_drops)
 }
 
 /* Far more than a process should need are refused, not taken for ever. */
-TEST_F(lying, many_tables)
+/* The debug kernel saves a stack trace at each allocation. */
+TEST_F_TIMEOUT(lying, many_tables, 200)
 {
 	enum { MANY = 10000 };
 	uint8_t *text = mmap(NULL, MANY, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
