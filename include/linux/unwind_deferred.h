@@ -5,6 +5,7 @@
 #ifndef _LINUX_UNWIND_DEFERRED_H
 #define _LINUX_UNWIND_DEFERRED_H
 
+#include <linux/errno.h>
 #include <linux/sched.h>
 #include <linux/unwind_user.h>
 
@@ -57,6 +58,9 @@ static __always_inline bool unwind_deferred_used(void)
 /**
  * unwind_deferred_exec() - serve the requests of the image that exec replaces
  *
+ * Call it before the thread takes another's pid, by which profilers match, and
+ * again for what came since.
+ *
  * Context: Process context, before current->mm is replaced.
  */
 static inline void unwind_deferred_exec(void)
@@ -77,11 +81,11 @@ static inline void unwind_deferred_exec_done(void)
 }
 
 /**
- * unwind_deferred_signal() - serve requests before a signal handler is set up
+ * unwind_deferred_signal() - serve requests before a signal changes the stack
  *
- * The handler's frame is built on the stack that was requested, and what
- * requests between a signal's arrival and its handler, a stop for example, has
- * not seen it there.
+ * A handler's frame is built on the stack that was requested, and what requests
+ * between a signal's arrival and its handler, a stop for example, has not seen it
+ * there.  Its return gives the interrupted stack back.
  *
  * Context: Process context, may sleep, no locks held.
  */

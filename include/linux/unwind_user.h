@@ -11,11 +11,14 @@ struct pt_regs;
 
 /**
  * enum unwind_user_access - how a walk may read user memory
- * @UNWIND_USER_RESIDENT:  Only what is in memory now; any context, NMI included.
+ * @UNWIND_USER_RESIDENT:  Only what is mapped now; any context, NMI included.
+ * @UNWIND_USER_NOWAIT:	   Also maps what is in memory, but waits for no page to
+ *			   be read; where sleeping is allowed.
  * @UNWIND_USER_FAULTABLE: May fault pages in; where sleeping is allowed.
  */
 enum unwind_user_access {
 	UNWIND_USER_RESIDENT,
+	UNWIND_USER_NOWAIT,
 	UNWIND_USER_FAULTABLE,
 };
 

@@ -5,9 +5,9 @@
  * Whoever samples in NMI or with interrupts off cannot fault in user memory.  It
  * requests the stack instead, and gets a cookie for its sample; shortly before
  * the task returns to user space the stack is walked, once for all who asked,
- * and handed to each of them with the same cookie.  The user part of the stack
- * changes only there, but for exec and for signal handlers, which are preceded by
- * a call that serves what is due.
+ * and handed to each of them with the same cookie.  What changes the user stack
+ * before that - a signal handler, its return, exec - serves what is due first.  A
+ * tracer that writes registers does not; its task's stack is what it made of it.
  *
  * A task's state is the word that deferred_state.h describes.  It changes so:
  *
@@ -159,8 +159,8 @@ int unwind_deferred_request(struct unwind_client *client, u64 *cookie)
 	 * An NMI here that requests too finds QUEUED set, and relies on this
 	 * call.  It fails for an exiting task only, which is DEAD before.
 	 */
-	error = task_work_add(current, &unwind->work,
-			      in_nmi() ? TWA_NMI_CURRENT : TWA_RESUME);
+	error = task_work_add(current, &unwind->work, in_nmi() ?
+			      TWA_NMI_CURRENT : TWA_RESUME | TWAF_NO_ALLOC);
 	if (WARN_ON_ONCE(error)) {
 		unwind_state_clear(&unwind->state,
 				   UNWIND_QUEUED | UNWIND_REQUESTED);
@@ -175,10 +175,11 @@ static unsigned int unwind_wanted_entries(u64 requested)
 	struct unwind_client *client;
 	unsigned int slot, max = 0;
 
+	guard(rcu)();
 	for (slot = 0; slot < UNWIND_MAX_CLIENTS; slot++) {
 		if (!(requested & UNWIND_REQUESTED_BIT(slot)))
 			continue;
-		client = srcu_dereference(unwind_clients[slot], &unwind_srcu);
+		client = rcu_dereference(unwind_clients[slot]);
 		if (client)
 			max = max(max, READ_ONCE(client->max_entries));
 	}
@@ -189,11 +190,13 @@ static void unwind_deliver(const struct unwind_user_trace *trace)
 {
 	struct unwind_task *unwind = &current->unwind;
 	u64 cookie = unwind_cookie(unwind, READ_ONCE(unwind->state));
+	int idx = srcu_read_lock(&unwind_srcu);
 	unsigned int slot;
 
 	for (slot = 0; slot < UNWIND_MAX_CLIENTS; slot++) {
 		struct unwind_client *client;
 		struct unwind_user_trace part;
+		unsigned int max;
 
 		/*
 		 * Only now: a request that came while the stack was walked
@@ -205,35 +208,51 @@ static void unwind_deliver(const struct unwind_user_trace *trace)
 		if (!client)
 			continue;
 		part = *trace;
-		if (part.nr > READ_ONCE(client->max_entries)) {
-			part.nr = client->max_entries;
+		/* It may grow behind this. */
+		max = READ_ONCE(client->max_entries);
+		if (part.nr > max) {
+			part.nr = max;
 			part.end = UNWIND_USER_FULL;
 		}
 		client->callback(client, &part, cookie);
 	}
+	srcu_read_unlock(&unwind_srcu, idx);
+}
+
+/*
+ * A page may take as long as whoever serves it likes, so none is waited for where
+ * somebody waits for this task: exec holds locks, and a task that exits or was
+ * killed has to go.  While SIGKILL is pending no page fault waits; get_signal()
+ * takes it off the list, and then nothing would end the wait.
+ */
+static enum unwind_user_access unwind_access(void)
+{
+	if (fatal_signal_pending(current))
+		return UNWIND_USER_FAULTABLE;
+	if (current->in_execve || (current->flags & (PF_SIGNALED | PF_EXITING)) ||
+	    (READ_ONCE(current->signal->flags) & SIGNAL_GROUP_EXIT))
+		return UNWIND_USER_NOWAIT;
+	return UNWIND_USER_FAULTABLE;
 }
 
 /* Walk the stack and hand it to all who requested it. */
-static void unwind_serve(enum unwind_user_access access)
+static void unwind_serve(void)
 {
 	u64 requested = READ_ONCE(current->unwind.state) & UNWIND_REQUESTED;
 	struct unwind_user_trace trace = { };
-	int idx;
 
 	if (!requested)
 		return;
 
-	idx = srcu_read_lock(&unwind_srcu);
 	trace.max = unwind_wanted_entries(requested);
 	if (trace.max)
 		trace.entries = kvmalloc_array(trace.max, sizeof(u64),
 					       GFP_KERNEL | __GFP_NOWARN);
 	if (trace.entries)
-		unwind_user(&trace, task_pt_regs(current), access);
+		unwind_user(&trace, task_pt_regs(current), unwind_access());
 	else
 		trace.end = UNWIND_USER_NO_MEMORY;
 	unwind_deliver(&trace);
-	srcu_read_unlock(&unwind_srcu, idx);
 	kvfree(trace.entries);
 }
 
@@ -244,7 +263,7 @@ static void unwind_work(struct callback_head *head)
 	 * again, even though this run may still serve it.
 	 */
 	unwind_state_clear(&current->unwind.state, UNWIND_QUEUED);
-	unwind_serve(UNWIND_USER_FAULTABLE);
+	unwind_serve();
 }
 
 /* A forked task starts with a copy of its parent's. */
@@ -263,17 +282,13 @@ void __unwind_deferred_leave_kernel(void)
 /* The work stays queued, for what the handler's stack may be requested by. */
 void __unwind_deferred_signal(void)
 {
-	unwind_serve(UNWIND_USER_FAULTABLE);
+	unwind_serve();
 	unwind_state_next(&current->unwind.state);
 }
 
-/*
- * No page is faulted in: exec holds locks for which others wait, and a fault
- * could be made to last.
- */
 void __unwind_deferred_exec(void)
 {
-	unwind_serve(UNWIND_USER_RESIDENT);
+	unwind_serve();
 }
 
 /* What requested since then saw a stack that is gone. */
@@ -281,8 +296,7 @@ void __unwind_deferred_exec_done(void)
 {
 	const struct unwind_user_trace none = { .end = UNWIND_USER_NO_STACK };
 
-	scoped_guard(srcu, &unwind_srcu)
-		unwind_deliver(&none);
+	unwind_deliver(&none);
 	unwind_state_next(&current->unwind.state);
 }
 
@@ -290,7 +304,5 @@ void __unwind_deferred_exit(void)
 {
 	/* First the end of requests, then all that came before it. */
 	unwind_state_kill(&current->unwind.state);
-	/* Who is killed has to go soon, and does not wait for pages. */
-	unwind_serve(fatal_signal_pending(current) ? UNWIND_USER_RESIDENT :
-						     UNWIND_USER_FAULTABLE);
+	unwind_serve();
 }

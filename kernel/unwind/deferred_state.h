@@ -99,7 +99,9 @@ static inline void unwind_state_clear(u64 *state, u64 bits)
  *
  * Does nothing while a callback is due: on the way to user space that is an NMI's
  * request after the task work ran, and its interrupt to itself comes as soon as
- * interrupts are on.  The work may stay queued; it finds what is requested then.
+ * interrupts are on.  A tracepoint behind this point that requests is served in
+ * the next kernel entry.  The work may stay queued; it finds what is requested
+ * then.
  */
 static inline void unwind_state_next(u64 *state)
 {

@@ -31,6 +31,7 @@
 
 #include "sframe.h"
 #include "sframe_decode.h"
+#include "user.h"
 
 /* A process that registers more than this many tables is refused more. */
 #define SFRAME_MAX_SECTIONS	8192
@@ -125,9 +126,11 @@ static int sframe_insert(struct mm_struct *mm, struct sframe_section *section)
 	if (mas_find(&mas, section->table.text_end - 1))
 		return -EEXIST;
 	mas = sframe_text_state(index, section);
-	ret = mas_store_gfp(&mas, section, GFP_KERNEL_ACCOUNT);
+	/* mas_store_gfp() would try without accounting first. */
+	ret = mas_preallocate(&mas, section, GFP_KERNEL_ACCOUNT);
 	if (ret)
 		return ret;
+	mas_store_prealloc(&mas, section);
 	interval_tree_insert(&section->data, &index->by_data);
 	index->nr++;
 	return 0;
@@ -181,35 +184,30 @@ static int sframe_check_region(const struct sframe_region *region)
 	return 0;
 }
 
+/* @table: What sframe_open() found, or NULL: it will be read on demand. */
 static struct sframe_section *
-sframe_alloc_section(const struct sframe_region *region)
+sframe_alloc_section(const struct sframe_region *region,
+		     const struct sframe_table *table)
 {
 	struct sframe_section *section;
 
 	section = kzalloc(sizeof(*section), GFP_KERNEL_ACCOUNT);
 	if (!section)
 		return NULL;
+	section->state = SFRAME_NEW;
+	if (table) {
+		section->table = *table;
+		section->state = SFRAME_OPEN;
+	}
 	section->data.start = region->sframe_start;
 	section->data.last = region->sframe_start + region->sframe_size - 1;
 	section->table.text_start = region->text_start;
 	section->table.text_end = region->text_start + region->text_size;
-	section->state = SFRAME_NEW;
 	return section;
 }
 
-/**
- * sframe_register() - register a table of the current process
- * @region: The table and its text, both mapped.
- *
- * The table is not read before a walk needs it.
- *
- * Context: Process context, may sleep; takes the mmap_lock for writing.
- * Return: 0; -EINVAL for a range that cannot be; -EFAULT when the table is not
- * mapped readable or the text not executable, without holes; -EEXIST when part
- * of the text has a table already; -ENOSPC when the process has too many;
- * -ENOMEM; -EINTR when killed.
- */
-int sframe_register(const struct sframe_region *region)
+static int sframe_register_table(const struct sframe_region *region,
+				 const struct sframe_table *table)
 {
 	struct mm_struct *mm = current->mm;
 	struct sframe_section *section;
@@ -218,7 +216,7 @@ int sframe_register(const struct sframe_region *region)
 	ret = sframe_check_region(region);
 	if (ret)
 		return ret;
-	section = sframe_alloc_section(region);
+	section = sframe_alloc_section(region, table);
 	if (!section)
 		return -ENOMEM;
 
@@ -242,9 +240,21 @@ free_section:
 	return ret;
 }
 
-static int sframe_read_user(void *to, u64 from, size_t len)
+/**
+ * sframe_register() - register a table of the current process
+ * @region: The table and its text, both mapped.
+ *
+ * The table is not read before a walk needs it.
+ *
+ * Context: Process context, may sleep; takes the mmap_lock for writing.
+ * Return: 0; -EINVAL for a range that cannot be; -EFAULT when the table is not
+ * mapped readable or the text not executable, without holes; -EEXIST when part
+ * of the text has a table already; -ENOSPC when the process has too many;
+ * -ENOMEM; -EINTR when killed.
+ */
+int sframe_register(const struct sframe_region *region)
 {
-	return copy_from_user(to, (void __user *)from, len) ? -EFAULT : 0;
+	return sframe_register_table(region, NULL);
 }
 
 static int sframe_copy_region(struct sframe_region *region, unsigned long from,
@@ -272,7 +282,7 @@ static int sframe_copy_region(struct sframe_region *region, unsigned long from,
 int sframe_prctl_add(unsigned long from, unsigned long size)
 {
 	struct sframe_reader reader = {
-		.read = sframe_read_user,
+		.read = unwind_user_read_faultable,
 		.budget = SFRAME_HEADER_BUDGET,
 	};
 	struct sframe_region region;
@@ -289,7 +299,7 @@ int sframe_prctl_add(unsigned long from, unsigned long size)
 			  region.sframe_start + region.sframe_size, &table);
 	if (ret)
 		return ret;
-	return sframe_register(&region);
+	return sframe_register_table(&region, &table);
 }
 
 /* Whether prctl(PR_REMOVE_SFRAME) means @section; no text stands for any text. */
@@ -372,6 +382,27 @@ void __sframe_unmap(struct mm_struct *mm, unsigned long start,
 	}
 }
 
+/* Whether a forked process has what is mapped in [start, last] too. */
+static bool sframe_range_forked(struct mm_struct *mm, unsigned long start,
+				unsigned long last)
+{
+	VMA_ITERATOR(vmi, mm, start);
+	struct vm_area_struct *vma;
+
+	for_each_vma_range(vmi, vma, last + 1)
+		if (vma->vm_flags & (VM_DONTCOPY | VM_WIPEONFORK))
+			return false;
+	return true;
+}
+
+static bool sframe_section_forked(struct mm_struct *mm,
+				  const struct sframe_section *section)
+{
+	return sframe_range_forked(mm, section->data.start, section->data.last) &&
+	       sframe_range_forked(mm, section->table.text_start,
+				   section->table.text_end - 1);
+}
+
 int __sframe_dup_mm(struct mm_struct *mm, struct mm_struct *oldmm)
 {
 	MA_STATE(mas, &oldmm->sframe->by_text, 0, 0);
@@ -382,6 +413,8 @@ int __sframe_dup_mm(struct mm_struct *mm, struct mm_struct *oldmm)
 		struct sframe_section *new;
 		int ret;
 
+		if (!sframe_section_forked(oldmm, old))
+			continue;
 		new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
 		if (!new)
 			return -ENOMEM;
@@ -458,8 +491,9 @@ static int sframe_snapshot(unsigned long ip, struct sframe_table *table,
 
 /*
  * Store what a reader learnt of a header for the readers after it.  The section
- * may have gone meanwhile, or have been replaced, or be written by a reader that
- * this one interrupts: then the knowledge serves this walk only.
+ * may have gone meanwhile, or be written by a reader that this one interrupts:
+ * then the knowledge serves this walk only.  One that prctl() has put in its place
+ * is open from the start.
  */
 static void sframe_publish(unsigned long ip, const struct sframe_table *table,
 			   const struct interval_tree_node *data)

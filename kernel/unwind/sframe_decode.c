@@ -7,7 +7,7 @@
  * does, NMI included, and compiles in user space for tests.
  *
  * The table is another process's memory: hostile, and free to change between
- * two reads.  So each byte is copied once and judged by that copy, every
+ * two reads.  So what is read is judged by the copy that is used, every
  * address is computed in 64 bits from checked 32-bit fields, and every loop is
  * bounded by the fields' width and by the reader's budget.
  *

@@ -26,12 +26,15 @@
 #include <asm/unwind_user.h>
 
 #include "sframe.h"
+#include "user.h"
 
 /*
  * Bytes of tables that one walk may read.  An honest walk of a thousand frames
- * reads about one MiB, since the rows of a function are passed one by one.
+ * reads about one MiB, since the rows of a function are passed one by one.  Where
+ * others wait, in NMI above all, a hostile table must not hold them up.
  */
-#define UNWIND_USER_BUDGET	SZ_4M
+#define UNWIND_USER_BUDGET_FAULTABLE	SZ_4M
+#define UNWIND_USER_BUDGET_RESIDENT	SZ_256K
 
 /**
  * struct unwind_user_walk - where a walk stands
@@ -55,12 +58,36 @@ struct unwind_user_walk {
 	enum unwind_user_end	end;
 };
 
-static int unwind_user_read_resident(void *to, u64 from, size_t len)
+int unwind_user_read_resident(void *to, u64 from, size_t len)
 {
 	return copy_from_user_nofault(to, (void __user *)from, len);
 }
 
-static int unwind_user_read_faultable(void *to, u64 from, size_t len)
+/*
+ * Map the pages of [start, end) that are in memory.  After fork() that may be
+ * any page of a file: page tables are filled on demand.
+ */
+static void unwind_user_map(unsigned long start, unsigned long end)
+{
+	struct mm_struct *mm = current->mm;
+
+	if (end > TASK_SIZE_MAX || !mmap_read_trylock(mm))
+		return;
+	start = PAGE_ALIGN_DOWN(start);
+	get_user_pages(start, (PAGE_ALIGN(end) - start) >> PAGE_SHIFT,
+		       FOLL_NOWAIT, NULL);
+	mmap_read_unlock(mm);
+}
+
+int unwind_user_read_nowait(void *to, u64 from, size_t len)
+{
+	if (!unwind_user_read_resident(to, from, len))
+		return 0;
+	unwind_user_map(from, from + len);
+	return unwind_user_read_resident(to, from, len);
+}
+
+int unwind_user_read_faultable(void *to, u64 from, size_t len)
 {
 	return copy_from_user(to, (void __user *)from, len) ? -EFAULT : 0;
 }
@@ -174,13 +201,27 @@ static bool unwind_user_next_fp(struct unwind_user_walk *walk)
 	return unwind_user_apply(walk, &row);
 }
 
-static bool unwind_user_is_sigreturn(struct unwind_user_walk *walk)
+static bool unwind_user_is_sigreturn_at(struct unwind_user_walk *walk,
+					unsigned long start)
 {
 	u8 code[ARCH_UNWIND_SIGRETURN_LEN];
 
-	return walk->word == 8 &&
-	       !unwind_user_read(walk, code, walk->ip, sizeof(code)) &&
+	return !unwind_user_read(walk, code, start, sizeof(code)) &&
 	       !memcmp(code, ARCH_UNWIND_SIGRETURN_CODE, sizeof(code));
+}
+
+static bool unwind_user_is_sigreturn(struct unwind_user_walk *walk)
+{
+	if (walk->word != 8)
+		return false;
+	if (unwind_user_is_sigreturn_at(walk, walk->ip))
+		return true;
+	/* Before the system call, and in it. */
+	return walk->exact &&
+	       (unwind_user_is_sigreturn_at(walk, walk->ip -
+					    ARCH_UNWIND_SIGRETURN_SYSCALL) ||
+		unwind_user_is_sigreturn_at(walk, walk->ip -
+					    ARCH_UNWIND_SIGRETURN_LEN));
 }
 
 /*
@@ -234,6 +275,42 @@ static bool unwind_user_next(struct unwind_user_walk *walk)
 	}
 }
 
+/*
+ * An instruction with a uprobe may be stepped in a copy, with its own registers
+ * still as they were.
+ */
+static unsigned long unwind_user_true_ip(unsigned long ip)
+{
+#ifdef CONFIG_UPROBES
+	struct uprobe_task *utask = current->utask;
+
+	if (unlikely(utask && utask->active_uprobe && utask->xol_vaddr == ip))
+		return utask->vaddr;
+#endif
+	return ip;
+}
+
+static struct sframe_reader unwind_user_reader(enum unwind_user_access access)
+{
+	switch (access) {
+	case UNWIND_USER_FAULTABLE:
+		return (struct sframe_reader){
+			.read = unwind_user_read_faultable,
+			.budget = UNWIND_USER_BUDGET_FAULTABLE,
+		};
+	case UNWIND_USER_NOWAIT:
+		return (struct sframe_reader){
+			.read = unwind_user_read_nowait,
+			.budget = UNWIND_USER_BUDGET_RESIDENT,
+		};
+	default:
+		return (struct sframe_reader){
+			.read = unwind_user_read_resident,
+			.budget = UNWIND_USER_BUDGET_RESIDENT,
+		};
+	}
+}
+
 /**
  * unwind_user() - walk the current task's user stack
  * @trace: @trace->entries and @trace->max tell where the frames go; the rest is
@@ -242,21 +319,19 @@ static bool unwind_user_next(struct unwind_user_walk *walk)
  *	interrupt found them.
  * @access: How user memory may be read here.
  *
- * Context: Any with UNWIND_USER_RESIDENT.  Process context that may sleep, no
- * mmap_lock held, with UNWIND_USER_FAULTABLE.
+ * Context: Any with UNWIND_USER_RESIDENT, else process context that may sleep, no
+ * mmap_lock held.
  */
 void unwind_user(struct unwind_user_trace *trace, struct pt_regs *regs,
 		 enum unwind_user_access access)
 {
 	struct unwind_user_walk walk = {
-		.ip = instruction_pointer(regs),
+		.ip = unwind_user_true_ip(instruction_pointer(regs)),
 		.sp = user_stack_pointer(regs),
 		.fp = frame_pointer(regs),
 		.exact = true,
 		.word = arch_unwind_user_word(regs),
-		.reader.read = access == UNWIND_USER_FAULTABLE ?
-			unwind_user_read_faultable : unwind_user_read_resident,
-		.reader.budget = UNWIND_USER_BUDGET,
+		.reader = unwind_user_reader(access),
 	};
 
 	trace->nr = 0;
@@ -264,12 +339,14 @@ void unwind_user(struct unwind_user_trace *trace, struct pt_regs *regs,
 		trace->end = UNWIND_USER_NO_STACK;
 		return;
 	}
-	if (access == UNWIND_USER_FAULTABLE)
+	if (access != UNWIND_USER_RESIDENT)
 		might_sleep();
 
 	walk.end = UNWIND_USER_FULL;
 	while (trace->nr < trace->max) {
 		trace->entries[trace->nr++] = walk.ip;
+		if (access == UNWIND_USER_FAULTABLE)
+			cond_resched();
 		if (!unwind_user_next(&walk))
 			break;
 	}

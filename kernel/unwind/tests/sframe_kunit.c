@@ -26,6 +26,7 @@
 #include <asm/unwind_user.h>
 
 #include "../sframe.h"
+#include "../user.h"
 #include "sframe_builder.h"
 
 #define LEAF		0x00
@@ -253,16 +254,11 @@ static void sframe_walk_without_rule_says_so(struct kunit *test)
 			   (u64[]){ NO_TABLE });
 }
 
-static int sframe_test_read(void *to, u64 from, size_t len)
-{
-	return copy_from_user(to, (void __user *)from, len) ? -EFAULT : 0;
-}
-
 /* Whether the table of @ip (an offset in the text) is found. */
 static int sframe_test_lookup(struct kunit *test, unsigned long ip)
 {
 	struct sframe_reader reader = {
-		.read = sframe_test_read,
+		.read = unwind_user_read_faultable,
 		.budget = 4096,
 	};
 	struct sframe_test *t = test->priv;
@@ -358,6 +354,30 @@ static void sframe_tables_are_copied_by_fork(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sframe_test_lookup(test, LEAF), 0);
 }
 
+/* Else the table would describe what the child maps there. */
+static void sframe_tables_stay_behind_with_memory_that_does(struct kunit *test)
+{
+	struct mm_struct *mm = mm_alloc(), *oldmm = current->mm;
+	struct sframe_test *t = test->priv;
+
+	KUNIT_ASSERT_NOT_NULL(test, mm);
+	sframe_test_register(test);
+
+	mmap_write_lock(oldmm);
+	vm_flags_set(vma_lookup(oldmm, t->text), VM_DONTCOPY);
+	mmap_write_lock_nested(mm, SINGLE_DEPTH_NESTING);
+	KUNIT_EXPECT_EQ(test, sframe_dup_mm(mm, oldmm), 0);
+	mmap_write_unlock(mm);
+	mmap_write_unlock(oldmm);
+
+	kthread_unuse_mm(oldmm);
+	kthread_use_mm(mm);
+	KUNIT_EXPECT_EQ(test, sframe_test_lookup(test, LEAF), -ENOENT);
+	kthread_unuse_mm(mm);
+	kthread_use_mm(oldmm);
+	mmput(mm);
+}
+
 static struct kunit_case sframe_cases[] = {
 	KUNIT_CASE(sframe_walk_follows_rows_to_the_outermost_frame),
 	KUNIT_CASE(sframe_walk_looks_callers_up_at_the_call),
@@ -372,6 +392,7 @@ static struct kunit_case sframe_cases[] = {
 	KUNIT_CASE(sframe_tables_go_with_their_own_bytes),
 	KUNIT_CASE(sframe_tables_go_when_their_text_is_mapped_over),
 	KUNIT_CASE(sframe_tables_are_copied_by_fork),
+	KUNIT_CASE(sframe_tables_stay_behind_with_memory_that_does),
 	{}
 };
 

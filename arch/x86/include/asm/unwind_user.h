@@ -30,6 +30,7 @@ static inline unsigned int arch_unwind_user_word(const struct pt_regs *regs)
  *	0f 05			syscall
  */
 #define ARCH_UNWIND_SIGRETURN_CODE	"\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05"
+#define ARCH_UNWIND_SIGRETURN_SYSCALL	7
 #define ARCH_UNWIND_SIGRETURN_LEN	9
 
 /*
