@@ -223,7 +223,7 @@ def fstab_escape(path: str) -> str:
 
 
 def fstab(writable: list[Share]) -> str:
-    """What is mounted below /mnt/root, in this order."""
+    """What is mounted below /mnt/new, in this order."""
     lines = [
         "proc proc proc nosuid,nodev,noexec",
         "sysfs sys sysfs nosuid,nodev,noexec",
@@ -244,7 +244,7 @@ def fstab(writable: list[Share]) -> str:
     out = []
     for line in lines:
         what, where, rest = line.split(" ", 2)
-        out.append(f"{what} /mnt/root/{where} {rest} 0 0\n")
+        out.append(f"{what} /mnt/new/{where} {rest} 0 0\n")
     return "".join(out)
 
 
