@@ -412,6 +412,28 @@ static void do_nothing(int signal)
 {
 }
 
+/* Whether a sample is there in time whose record is not. */
+static bool wait_for_pending(struct unwind_perf *perf)
+{
+	static struct unwind_record record;
+	uint64_t pending = 0;
+
+	for (int i = 0; i < PATIENCE_MS; i++) {
+		struct timespec nap = { .tv_nsec = 1000000 };
+
+		while (unwind_perf_next(perf, &record)) {
+			if (record.type == PERF_RECORD_SAMPLE)
+				pending = record.cookie;
+			else if (record.cookie == pending)
+				pending = 0;
+		}
+		if (pending)
+			return true;
+		nanosleep(&nap, NULL);
+	}
+	return false;
+}
+
 /*
  * The sample is taken as the child stops; the signal that comes next builds a
  * handler's frame on the stack, which was not there then.
@@ -430,6 +452,8 @@ TEST(signal_handler_does_not_get_into_the_stack_before_it)
 	ASSERT_TRUE(let_go(&child));
 	ASSERT_EQ(child.pid, waitpid(child.pid, &status, WUNTRACED));
 	ASSERT_TRUE(WIFSTOPPED(status));
+	/* It says so a moment before it is: continued then, it takes no sample. */
+	ASSERT_TRUE(wait_for_pending(&perf));
 	ASSERT_EQ(0, kill(child.pid, SIGUSR1));
 	ASSERT_EQ(0, kill(child.pid, SIGCONT));
 	ASSERT_EQ(child.pid, waitpid(child.pid, &status, 0));
