@@ -331,13 +331,13 @@ static void sframe_tables_go_when_their_text_is_mapped_over(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sframe_register(&t->region), 0);
 }
 
-static void sframe_tables_are_copied_by_fork(struct kunit *test)
+/* What sframe_test_lookup() of leaf says in a forked copy of this test's mm. */
+static int sframe_test_lookup_forked(struct kunit *test)
 {
 	struct mm_struct *mm = mm_alloc(), *oldmm = current->mm;
+	int ret;
 
 	KUNIT_ASSERT_NOT_NULL(test, mm);
-	sframe_test_register(test);
-
 	mmap_write_lock(oldmm);
 	mmap_write_lock_nested(mm, SINGLE_DEPTH_NESTING);
 	KUNIT_EXPECT_EQ(test, sframe_dup_mm(mm, oldmm), 0);
@@ -346,36 +346,31 @@ static void sframe_tables_are_copied_by_fork(struct kunit *test)
 
 	kthread_unuse_mm(oldmm);
 	kthread_use_mm(mm);
-	/* The copy is there; what it speaks of is not mapped in this test's mm. */
-	KUNIT_EXPECT_EQ(test, sframe_test_lookup(test, LEAF), -EFAULT);
+	ret = sframe_test_lookup(test, LEAF);
 	kthread_unuse_mm(mm);
 	kthread_use_mm(oldmm);
 	mmput(mm);
+	return ret;
+}
+
+static void sframe_tables_are_copied_by_fork(struct kunit *test)
+{
+	sframe_test_register(test);
+	/* The copy is there; what it speaks of is not mapped in the other mm. */
+	KUNIT_EXPECT_EQ(test, sframe_test_lookup_forked(test), -EFAULT);
 	KUNIT_EXPECT_EQ(test, sframe_test_lookup(test, LEAF), 0);
 }
 
 /* Else the table would describe what the child maps there. */
 static void sframe_tables_stay_behind_with_memory_that_does(struct kunit *test)
 {
-	struct mm_struct *mm = mm_alloc(), *oldmm = current->mm;
 	struct sframe_test *t = test->priv;
 
-	KUNIT_ASSERT_NOT_NULL(test, mm);
 	sframe_test_register(test);
-
-	mmap_write_lock(oldmm);
-	vm_flags_set(vma_lookup(oldmm, t->text), VM_DONTCOPY);
-	mmap_write_lock_nested(mm, SINGLE_DEPTH_NESTING);
-	KUNIT_EXPECT_EQ(test, sframe_dup_mm(mm, oldmm), 0);
-	mmap_write_unlock(mm);
-	mmap_write_unlock(oldmm);
-
-	kthread_unuse_mm(oldmm);
-	kthread_use_mm(mm);
-	KUNIT_EXPECT_EQ(test, sframe_test_lookup(test, LEAF), -ENOENT);
-	kthread_unuse_mm(mm);
-	kthread_use_mm(oldmm);
-	mmput(mm);
+	mmap_write_lock(current->mm);
+	vm_flags_set(vma_lookup(current->mm, t->text), VM_DONTCOPY);
+	mmap_write_unlock(current->mm);
+	KUNIT_EXPECT_EQ(test, sframe_test_lookup_forked(test), -ENOENT);
 }
 
 static struct kunit_case sframe_cases[] = {
