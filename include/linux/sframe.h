@@ -14,7 +14,8 @@
 #ifdef CONFIG_UNWIND_USER_SFRAME
 
 int sframe_register(const struct sframe_region *region);
-int sframe_prctl_add(unsigned long region, unsigned long size);
+int sframe_prctl_add(unsigned long region, unsigned long size,
+		     unsigned long flags);
 int sframe_prctl_remove(unsigned long region, unsigned long size);
 
 int __sframe_dup_mm(struct mm_struct *mm, struct mm_struct *oldmm);
@@ -74,7 +75,8 @@ static inline void sframe_exit_mm(struct mm_struct *mm)
 
 #else /* !CONFIG_UNWIND_USER_SFRAME */
 
-static inline int sframe_prctl_add(unsigned long region, unsigned long size)
+static inline int sframe_prctl_add(unsigned long region, unsigned long size,
+				   unsigned long flags)
 {
 	return -EINVAL;
 }

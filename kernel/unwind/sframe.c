@@ -272,14 +272,17 @@ static int sframe_copy_region(struct sframe_region *region, unsigned long from,
  * sframe_prctl_add() - prctl(PR_ADD_SFRAME)
  * @from: User address of a struct sframe_region.
  * @size: Its size as the caller knows it.
+ * @flags: SFRAME_ADD_LAZY or 0.
  *
- * Reads the table's header, so that the caller learns of one that is no table.
+ * Reads the table's header, so that the caller learns of one that is no table,
+ * unless it wants that to be put off until a walk needs it.
  *
  * Context: Process context, may sleep.
  * Return: As sframe_register(); -EBADMSG and -EOPNOTSUPP for a table that is
  * damaged or of another version.
  */
-int sframe_prctl_add(unsigned long from, unsigned long size)
+int sframe_prctl_add(unsigned long from, unsigned long size,
+		     unsigned long flags)
 {
 	struct sframe_reader reader = {
 		.read = unwind_user_read_faultable,
@@ -289,9 +292,13 @@ int sframe_prctl_add(unsigned long from, unsigned long size)
 	struct sframe_table table;
 	int ret;
 
+	if (flags & ~SFRAME_ADD_LAZY)
+		return -EINVAL;
 	ret = sframe_copy_region(&region, from, size);
 	if (ret)
 		return ret;
+	if (flags & SFRAME_ADD_LAZY)
+		return sframe_register(&region);
 	ret = sframe_check_region(&region);
 	if (ret)
 		return ret;

@@ -11,7 +11,7 @@
  * @text_start:		Address of the code.
  * @text_size:		Its size in bytes.
  *
- * For prctl(PR_ADD_SFRAME, &region, sizeof(region), 0, 0) and
+ * For prctl(PR_ADD_SFRAME, &region, sizeof(region), flags, 0) and
  * prctl(PR_REMOVE_SFRAME, &region, sizeof(region), 0, 0).
  */
 struct sframe_region {
@@ -20,5 +20,12 @@ struct sframe_region {
 	__u64 text_start;
 	__u64 text_size;
 };
+
+/*
+ * Flag of PR_ADD_SFRAME: do not read the table's header before a walk needs it.
+ * Saves a page fault where most tables are never used; a table that is none is
+ * found then, and not told.
+ */
+#define SFRAME_ADD_LAZY	(1 << 0)
 
 #endif /* _UAPI_LINUX_SFRAME_H */

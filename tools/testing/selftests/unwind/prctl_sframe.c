@@ -30,6 +30,12 @@ static int add(const struct unwind_region *region)
 	return add_size(region, sizeof(*region));
 }
 
+static int add_lazy(const struct unwind_region *region)
+{
+	return prctl(UNWIND_PR_ADD_SFRAME, region, sizeof(*region),
+		     UNWIND_SFRAME_ADD_LAZY, 0) ? -errno : 0;
+}
+
 static int remove_region(const struct unwind_region *region)
 {
 	return prctl(UNWIND_PR_REMOVE_SFRAME, region, sizeof(*region), 0, 0) ? -errno : 0;
@@ -231,7 +237,7 @@ TEST_F(lying, size_of_structure)
 TEST_F(lying, further_arguments)
 {
 	errno = 0;
-	EXPECT_EQ(-1, prctl(UNWIND_PR_ADD_SFRAME, &self->region, sizeof(self->region), 1, 0));
+	EXPECT_EQ(-1, prctl(UNWIND_PR_ADD_SFRAME, &self->region, sizeof(self->region), 2, 0));
 	EXPECT_EQ(EINVAL, errno);
 	errno = 0;
 	EXPECT_EQ(-1, prctl(UNWIND_PR_ADD_SFRAME, &self->region, sizeof(self->region), 0, 1));
@@ -331,6 +337,54 @@ TEST_F(lying, tables_that_are_none)
 	EXPECT_EQ(-EBADMSG, add(&self->region));
 	self->region.sframe_size = sizeof(*self->table);
 	EXPECT_EQ(0, add(&self->region));
+}
+
+/* A page of the table that nobody has touched is not in memory. */
+static bool is_resident(void *page)
+{
+	unsigned char vec = 0;
+
+	return !mincore(page, PAGE, &vec) && (vec & 1);
+}
+
+TEST_F(lying, lazily_added_table_is_used)
+{
+	ASSERT_EQ(0, add_lazy(&self->region));
+	EXPECT_EQ(-EEXIST, add(&self->region));
+	EXPECT_EQ(1, believes(self));
+	EXPECT_EQ(0, remove_region(&self->region));
+	EXPECT_EQ(0, believes(self));
+}
+
+TEST_F(lying, lazily_added_table_is_not_read)
+{
+	madvise(self->table, PAGE, MADV_DONTNEED);
+	ASSERT_FALSE(is_resident(self->table));
+	ASSERT_EQ(0, add_lazy(&self->region));
+	EXPECT_FALSE(is_resident(self->table));
+	EXPECT_EQ(0, remove_region(&self->region));
+	EXPECT_EQ(-EBADMSG, add(&self->region));
+	EXPECT_TRUE(is_resident(self->table));
+}
+
+TEST_F(lying, lazily_added_table_that_is_none_ends_the_walk)
+{
+	self->table->magic = 0xdee3;
+	ASSERT_EQ(0, add_lazy(&self->region));
+	ASSERT_EQ(0, believes(self));
+	EXPECT_EQ(1, self->record.nr);
+}
+
+TEST_F(lying, lazily_added_ranges_are_checked)
+{
+	struct unwind_region region = self->region;
+
+	region.sframe_start = 0xffff888000000000ul;
+	EXPECT_EQ(-EINVAL, add_lazy(&region));
+	region.sframe_start = (uintptr_t)self->area + PAGE;
+	EXPECT_EQ(-EFAULT, add_lazy(&region));
+	EXPECT_EQ(-EINVAL, prctl(UNWIND_PR_ADD_SFRAME, &self->region, sizeof(self->region),
+				 UNWIND_SFRAME_ADD_LAZY, 1) ? -errno : 0);
 }
 
 TEST_F(lying, text_that_has_a_table)

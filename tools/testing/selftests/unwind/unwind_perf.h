@@ -21,6 +21,7 @@
 
 #define UNWIND_PR_ADD_SFRAME	0x53464d41
 #define UNWIND_PR_REMOVE_SFRAME	0x53464d52
+#define UNWIND_SFRAME_ADD_LAZY	1
 
 struct unwind_region {
 	uint64_t sframe_start;
