@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * libsframe-audit.so runs inside of strangers' programs, in a namespace of its
+ * own where the dynamic linker has set up next to nothing.  So it has no libc:
+ * its system calls leave errno alone, and it has no thread-local storage.
+ */
+#ifndef _TOOLS_SFRAME_AUDIT_H
+#define _TOOLS_SFRAME_AUDIT_H
+
+#include <elf.h>
+#include <link.h>
+#include <linux/types.h>
+#include <sys/syscall.h>
+
+#include "sframe_file.h"
+
+#define AUDIT_PAGE		4096UL
+#define AUDIT_MAX_DIRS		4
+/* The longest name of a directory; "/xx/" and a build-id's digits follow. */
+#define AUDIT_MAX_DIR		512
+#define AUDIT_MAX_NAME		(AUDIT_MAX_DIR + 2 * SFRAME_FILE_MAX_ID + 8)
+
+/**
+ * struct audit - what is known of the process
+ * @active:	Tables are registered.
+ * @started:	The program has been in control, and may have changed anything.
+ * @filtered:	Register under a seccomp filter too.
+ * @secure:	The program has more rights than its caller.
+ * @uid:	The user, when it started.
+ * @phdr:	The program headers that the kernel told.
+ * @num_phdr:	Their number.
+ * @num_dirs:	Caches there are.
+ * @dirs:	They, the first before the others.
+ */
+struct audit {
+	bool		active;
+	bool		started;
+	bool		filtered;
+	bool		secure;
+	u32		uid;
+	const Elf64_Phdr *phdr;
+	u64		num_phdr;
+	u32		num_dirs;
+	char		dirs[AUDIT_MAX_DIRS][AUDIT_MAX_DIR];
+};
+
+/* Written under the dynamic linker's lock, as all of this library runs. */
+extern struct audit audit;
+
+/**
+ * struct loaded - an object in memory
+ * @phdr:	Its program headers.
+ * @num_phdr:	Their number.
+ * @bias:	What was added to the addresses in them.
+ * @id:		Its build-id ...
+ * @id_size:	... and the bytes of it; 0: it has none.
+ */
+struct loaded {
+	const Elf64_Phdr *phdr;
+	u32		num_phdr;
+	u64		bias;
+	const u8	*id;
+	u32		id_size;
+};
+
+/* A table's place; one of size 0 is none. */
+struct place {
+	u64	start;
+	u64	size;
+};
+
+static inline long sys6(long nr, u64 a, u64 b, u64 c, u64 d, u64 e, u64 f)
+{
+	register u64 r10 asm("r10") = d;
+	register u64 r8 asm("r8") = e;
+	register u64 r9 asm("r9") = f;
+	long ret;
+
+	asm volatile("syscall"
+		     : "=a" (ret)
+		     : "a" (nr), "D" (a), "S" (b), "d" (c), "r" (r10),
+		       "r" (r8), "r" (r9)
+		     : "rcx", "r11", "memory");
+	return ret;
+}
+
+static inline long sys4(long nr, u64 a, u64 b, u64 c, u64 d)
+{
+	return sys6(nr, a, b, c, d, 0, 0);
+}
+
+static inline bool is_error(long ret)
+{
+	return (unsigned long)ret > -AUDIT_PAGE;
+}
+
+/* audit_env.c */
+void audit_read_environment(char **env);
+bool audit_is_filtered(void);
+
+/* audit_object.c */
+bool object_in_memory(const struct link_map *map, struct loaded *obj);
+
+/* audit_table.c */
+struct place table_map(const struct loaded *obj);
+void table_unmap(const struct place *place);
+
+/* audit_prctl.c */
+bool kernel_takes_tables(void);
+bool register_table(const struct loaded *obj, const struct place *table);
+
+#endif /* _TOOLS_SFRAME_AUDIT_H */

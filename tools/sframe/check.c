@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0
+/* sframe check: tables against .eh_frame, for many files */
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "check.h"
+#include "tool.h"
+
+static const char help[] =
+"usage: sframe check [OPTION]... FILE...\n"
+"\n"
+"Make an SFrame table for each x86-64 program or library in memory, and compare\n"
+"it with .eh_frame: at each row the range of code, where the caller's stack\n"
+"pointer (CFA), the return address and the frame pointer are found.  Version 2\n"
+"is read by the kernel's own decoder.  What a format cannot say is counted by\n"
+"cause; such code is left out of the table.\n"
+"\n"
+"  -f, --format v2|v3   check this format only, else both\n"
+"  -s, --summary        one line a file\n"
+"  -v, --verbose        name the functions that are left out, and why\n"
+"  -b, --every-byte     compare at each byte of code, not at three a row\n"
+"  -j, --jobs N         files at a time (1)\n"
+"  -t, --timeout S      seconds that one file may take (300)\n"
+"  -h, --help           this text\n"
+"\n"
+"Files that are no x86-64 programs or libraries, or have no .eh_frame, are told\n"
+"and skipped.  Exit status: 0 all rows equal, 1 a row differs or a file is\n"
+"damaged, 2 wrong usage.\n"
+"\n"
+"examples:\n"
+"  sframe check /lib/x86_64-linux-gnu/libc.so.6\n"
+"  sframe check --summary -j 4 /usr/bin/* /usr/lib/x86_64-linux-gnu/*.so.*\n"
+"  sframe check --verbose --format v2 /lib64/ld-linux-x86-64.so.2\n";
+
+static const struct option long_options[] = {
+	{ "format", required_argument, NULL, 'f' },
+	{ "summary", no_argument, NULL, 's' },
+	{ "verbose", no_argument, NULL, 'v' },
+	{ "every-byte", no_argument, NULL, 'b' },
+	{ "jobs", required_argument, NULL, 'j' },
+	{ "timeout", required_argument, NULL, 't' },
+	{ "help", no_argument, NULL, 'h' },
+	{ }
+};
+
+/* The run's options, for the workers, and its sums, for the parent. */
+static struct check_options options;
+static bool summary;
+static struct report total;
+static size_t num_checked, num_skipped, num_failed;
+
+static void work(const char *name, void *result)
+{
+	check_file(name, &options, result);
+}
+
+static void fail_worker(const struct job *job)
+{
+	num_failed++;
+	/* Whoever reads the output has seen enough. */
+	if (job->signal == SIGPIPE)
+		exit(EXIT_FAILED);
+	if (job->signal == SIGALRM)
+		complain(job->name, "takes too long; give it more by --timeout");
+	else if (job->signal > 0)
+		complain(job->name, "the check was ended by signal %d (%s); the file is damaged",
+			 job->signal, strsignal(job->signal));
+	else
+		complain(job->name, "the check ended without a result; the file is damaged");
+}
+
+static void add_report(const struct report *report)
+{
+	total.file_size += report->file_size;
+	total.cfi_size += report->cfi_size;
+	for (int i = 0; i < NUM_FORMATS; i++) {
+		total.asked[i] |= report->asked[i];
+		tally_add(&total.tally[i], &report->tally[i]);
+	}
+}
+
+static void done(const struct job *job)
+{
+	const struct report *report = job->result;
+
+	if (job->signal) {
+		fail_worker(job);
+		return;
+	}
+	switch (report->state) {
+	case OBJECT_OK:
+		num_checked++;
+		add_report(report);
+		break;
+	case OBJECT_DAMAGED:
+		num_failed++;
+		complain(job->name, "%s; it is damaged or no file to check",
+			 report->error);
+		return;
+	default:
+		num_skipped++;
+		break;
+	}
+	report_print(job->name, report, summary);
+}
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + ts.tv_nsec / 1e9;
+}
+
+static int print_total(double seconds)
+{
+	double mb = total.file_size / 1e6;
+	u64 differing = 0;
+
+	for (int i = 0; i < NUM_FORMATS; i++)
+		differing += total.tally[i].differing;
+	report_print("total", &total, false);
+	printf("total: %zu files checked, %zu skipped, %zu failed; %.1f MB in %.2f s, %.1f MB/s\n",
+	       num_checked, num_skipped, num_failed, mb, seconds,
+	       seconds > 0 ? mb / seconds : 0);
+	return differing || num_failed ? EXIT_FAILED : EXIT_OK;
+}
+
+static int run(char **names, size_t count, unsigned int jobs,
+	       unsigned int seconds)
+{
+	struct report *reports = calloc(count, sizeof(*reports));
+	struct job *job = calloc(count, sizeof(*job));
+	double start = now();
+	int ret;
+
+	if (!reports || !job)
+		return complain("check", "out of memory");
+	for (size_t i = 0; i < count; i++)
+		job[i] = (struct job){ .name = names[i], .result = &reports[i] };
+	pool_run(job, count, sizeof(*reports), jobs, seconds, work, done);
+	ret = print_total(now() - start);
+	free(reports);
+	free(job);
+	return ret;
+}
+
+static bool parse_number(const char *text, unsigned int max, unsigned int *to)
+{
+	char *end;
+	unsigned long value = strtoul(text, &end, 10);
+
+	if (*text < '0' || *text > '9' || *end || !value || value > max)
+		return false;
+	*to = value;
+	return true;
+}
+
+static int usage(void)
+{
+	fputs("Try 'sframe check --help'.\n", stderr);
+	return EXIT_USAGE;
+}
+
+int check_main(int argc, char **argv)
+{
+	unsigned int jobs = 1, seconds = 300;
+	enum format format = 0;
+	bool good = true;
+	int c;
+
+	while (good && (c = getopt_long(argc, argv, "f:svbj:t:h", long_options,
+					NULL)) != -1) {
+		switch (c) {
+		case 'f':
+			good = parse_format(optarg, &format);
+			break;
+		case 's':
+			summary = true;
+			break;
+		case 'v':
+			options.verbose = true;
+			break;
+		case 'b':
+			options.every_byte = true;
+			break;
+		case 'j':
+			good = parse_number(optarg, 1024, &jobs);
+			break;
+		case 't':
+			good = parse_number(optarg, 86400, &seconds);
+			break;
+		case 'h':
+			fputs(help, stdout);
+			return EXIT_OK;
+		default:
+			return usage();
+		}
+	}
+	if (!good) {
+		complain("check", "'%s' is not a value for that option", optarg);
+		return usage();
+	}
+	if (optind == argc) {
+		complain("check", "no file to check; name some");
+		return usage();
+	}
+	for (int i = 0; i < NUM_FORMATS; i++)
+		options.asked[i] = !format || format == FORMAT_V2 + i;
+	return run(argv + optind, argc - optind, jobs, seconds);
+}

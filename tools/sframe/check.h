@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _TOOLS_SFRAME_CHECK_H
+#define _TOOLS_SFRAME_CHECK_H
+
+#include "object.h"
+#include "rule.h"
+
+/**
+ * struct tally - how a table of one format compares with .eh_frame
+ * @functions:		Functions that .eh_frame describes.
+ * @covered:		Those of them that the table describes wholly.
+ * @bytes:		Their code; @covered_bytes: what the table describes.
+ * @rows:		Rows of .eh_frame.
+ * @equal:		Those that the table says too.
+ * @differing:		Those that it says otherwise, or does not say though it
+ *			could, and addresses that it should know nothing of.
+ * @table_size:		Bytes of the table.
+ * @cause_functions:	Functions not wholly described, by the first cause ...
+ * @cause_bytes:	... and the code that is not, by cause.
+ */
+struct tally {
+	u64	functions;
+	u64	covered;
+	u64	bytes;
+	u64	covered_bytes;
+	u64	rows;
+	u64	equal;
+	u64	differing;
+	u64	table_size;
+	u64	cause_functions[NUM_CAUSES];
+	u64	cause_bytes[NUM_CAUSES];
+};
+
+#define NUM_FORMATS	2	/* FORMAT_V2, FORMAT_V3 */
+
+/**
+ * struct report - what became of one file
+ * @asked:	Formats that were checked.
+ * @cfi_size:	Bytes of .eh_frame and .debug_frame.
+ */
+struct report {
+	enum object_state state;
+	char		error[96];
+	u64		file_size;
+	u64		cfi_size;
+	bool		asked[NUM_FORMATS];
+	struct tally	tally[NUM_FORMATS];
+};
+
+struct check_options {
+	bool		asked[NUM_FORMATS];
+	bool		verbose;
+	bool		every_byte;
+};
+
+void check_file(const char *name, const struct check_options *options,
+		struct report *report);
+void tally_add(struct tally *to, const struct tally *from);
+void report_print(const char *name, const struct report *report, bool summary);
+
+#endif /* _TOOLS_SFRAME_CHECK_H */

@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Makes a table in memory and holds it against .eh_frame, row by row.
+ *
+ * The table is read as its user will: version 2 by the kernel's own decoder.
+ * .eh_frame is read by libdw, and not by the code that made the table.  At the
+ * first, middle and last byte of each of libdw's rows both unwind a machine with
+ * made-up registers and memory; where they agree, they use the same rules.
+ */
+#include <errno.h>
+#include <gelf.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "eval.h"
+#include "sframe_decode.h"
+#include "tool.h"
+
+/* Where the object is loaded: a table must not depend on it. */
+#define BIAS		0x100000000000ULL
+/* What the kernel allows for a whole stack, here for one lookup. */
+#define BUDGET		(4U << 20)
+
+struct comparison {
+	const struct check_options *options;
+	const struct object	*obj;
+	const struct cfi	*cfi;
+	const struct plan	*plan;
+	const struct gap	*gap;		/* the next not yet passed */
+	struct table		table;
+	struct sframe_table	kernel;
+	Dwarf_CFI		*eh_frame;
+	Dwarf_CFI		*debug_frame;
+	struct tally		*tally;
+	size_t			function;
+};
+
+/* The table that the kernel's decoder reads: its reader has no argument. */
+static const struct image *kernel_image;
+
+static int kernel_read(void *to, u64 from, size_t len)
+{
+	u64 offset = from - (kernel_image->vaddr + BIAS);
+
+	if (offset > kernel_image->size || len > kernel_image->size - offset)
+		return -EFAULT;
+	memcpy(to, kernel_image->bytes + offset, len);
+	return 0;
+}
+
+static bool kernel_open(struct comparison *cmp)
+{
+	struct sframe_reader reader = { .read = kernel_read, .budget = BUDGET };
+	u64 start = kernel_image->vaddr + BIAS;
+
+	return !sframe_open(&reader, start, start + kernel_image->size,
+			    &cmp->kernel);
+}
+
+static void set_text(struct comparison *cmp, u64 pc)
+{
+	for (u32 i = 0; i < cmp->obj->num_text; i++) {
+		const struct sframe_file_text *text = &cmp->obj->text[i];
+
+		if (pc < text->vaddr || pc - text->vaddr >= text->size)
+			continue;
+		cmp->kernel.text_start = BIAS + text->vaddr;
+		cmp->kernel.text_end = BIAS + text->vaddr + text->size;
+	}
+}
+
+static int kernel_find(struct comparison *cmp, u64 pc, struct row *row)
+{
+	struct sframe_reader reader = { .read = kernel_read, .budget = BUDGET };
+	struct sframe_row found;
+	int ret;
+
+	set_text(cmp, pc);
+	ret = sframe_find_row(&reader, &cmp->kernel, pc + BIAS, &found);
+	if (ret)
+		return ret;
+	*row = (struct row){
+		.cfa = { RULE_VALUE, found.cfa_fp ? REG_FP : REG_SP,
+			 found.cfa_off },
+		.ra = { RULE_MEMORY, REG_CFA, found.ra_off },
+	};
+	if (found.outermost)
+		row->ra.kind = RULE_UNDEFINED;
+	if (found.fp_saved)
+		row->fp = (struct rule){ RULE_MEMORY, REG_CFA, found.fp_off };
+	return 0;
+}
+
+/* The row of the table at @pc; @signal is set for version 3 only. */
+static int find_row(struct comparison *cmp, u64 pc, struct row *row,
+		    bool *signal)
+{
+	struct row again;
+	int ret = table_find(&cmp->table, pc + BIAS, row, signal), ret2;
+
+	if (cmp->plan->format != FORMAT_V2)
+		return ret;
+	ret2 = kernel_find(cmp, pc, &again);
+	/* This tool's reader and the kernel's have to agree too. */
+	if (ret != ret2 || (!ret && !row_equal(row, &again)))
+		return -EBADMSG;
+	return ret;
+}
+
+static bool same_caller(u64 pc, Dwarf_Frame *frame, const struct row *row)
+{
+	struct caller want, got;
+	struct machine m;
+
+	for (u64 seed = 1; seed <= 2; seed++) {
+		machine_make(&m, pc, seed);
+		if (!eval_frame(&m, frame, &want))
+			return false;
+		eval_row(&m, row, &got);
+		if (!caller_equal(&want, &got))
+			return false;
+	}
+	return true;
+}
+
+/* Whether the plan leaves @pc, of the function that is checked, out. */
+static bool in_gap(struct comparison *cmp, u64 pc)
+{
+	const struct gap *end = cmp->plan->gaps + cmp->plan->num_gaps;
+
+	while (cmp->gap < end && (cmp->gap->function < cmp->function ||
+				  (cmp->gap->function == cmp->function &&
+				   pc >= cmp->gap->start + cmp->gap->size)))
+		cmp->gap++;
+	return cmp->gap < end && cmp->gap->function == cmp->function &&
+	       pc >= cmp->gap->start;
+}
+
+enum verdict { EQUAL, LEFT_OUT, DIFFERING };
+
+static enum verdict compare_at(struct comparison *cmp, u64 pc,
+			       Dwarf_Frame *frame, bool want_signal)
+{
+	bool signal = false;
+	struct row row;
+	int ret = find_row(cmp, pc, &row, &signal);
+
+	if (in_gap(cmp, pc))
+		return ret == -ENOENT ? LEFT_OUT : DIFFERING;
+	if (ret)
+		return DIFFERING;
+	if (cmp->plan->format == FORMAT_V3 && signal != want_signal)
+		return DIFFERING;
+	return same_caller(pc, frame, &row) ? EQUAL : DIFFERING;
+}
+
+/* An expression of a row may count from the instruction, as that of a PLT. */
+static bool has_expression(Dwarf_Frame *frame)
+{
+	Dwarf_Op *ops;
+	size_t count;
+
+	return !dwarf_frame_cfa(frame, &ops, &count) && count > 2;
+}
+
+static enum verdict compare_row(struct comparison *cmp, u64 start, u64 end,
+				Dwarf_Frame *frame, bool signal)
+{
+	u64 middle = (end - start) / 2, step = middle ? middle : 1;
+	enum verdict verdict;
+	u64 pc;
+
+	if (cmp->options->every_byte || has_expression(frame))
+		step = 1;
+	verdict = compare_at(cmp, start, frame, signal);
+	for (pc = start + step; pc < end - 1; pc += step)
+		if (compare_at(cmp, pc, frame, signal) != verdict)
+			return DIFFERING;
+	if (end - start > 1 &&
+	    compare_at(cmp, end - 1, frame, signal) != verdict)
+		return DIFFERING;
+	return verdict;
+}
+
+static void count_row(struct comparison *cmp, enum verdict verdict, u64 start,
+		      u64 end)
+{
+	cmp->tally->rows++;
+	if (verdict == EQUAL) {
+		cmp->tally->equal++;
+	} else if (verdict == DIFFERING) {
+		cmp->tally->differing++;
+		if (cmp->options->verbose)
+			printf("%s: v%d: %#" PRIx64 "..%#" PRIx64 " differs\n",
+			       cmp->obj->name, cmp->plan->format, start, end);
+	}
+}
+
+/* A row that libdw cannot read is none that the table may have. */
+static u64 compare_unreadable(struct comparison *cmp, u64 pc, u64 end)
+{
+	struct row row;
+	bool signal;
+
+	if (in_gap(cmp, pc) && find_row(cmp, pc, &row, &signal) == -ENOENT) {
+		u64 gap_end = cmp->gap->start + cmp->gap->size;
+
+		count_row(cmp, LEFT_OUT, pc, gap_end);
+		return gap_end < end ? gap_end : end;
+	}
+	count_row(cmp, DIFFERING, pc, end);
+	return end;
+}
+
+static u64 compare_one(struct comparison *cmp, u64 pc, u64 function_end,
+		       Dwarf_CFI *source)
+{
+	Dwarf_Frame *frame = NULL;
+	Dwarf_Addr start, end;
+	bool signal;
+
+	if (!source || dwarf_cfi_addrframe(source, pc, &frame))
+		return compare_unreadable(cmp, pc, function_end);
+	if (dwarf_frame_info(frame, &start, &end, &signal) < 0 ||
+	    start > pc || end <= pc) {
+		free(frame);
+		return compare_unreadable(cmp, pc, function_end);
+	}
+	if (end > function_end)
+		end = function_end;
+	count_row(cmp, compare_row(cmp, pc, end, frame, signal), pc, end);
+	free(frame);
+	return end;
+}
+
+/* Behind a function that no other follows, the table must say nothing. */
+static void compare_behind(struct comparison *cmp, const struct function *f)
+{
+	u64 end = f->start + f->size;
+	bool last = cmp->function + 1 == cmp->cfi->num_functions;
+	struct row row;
+	bool signal;
+
+	if (!last && f[1].start <= end)
+		return;
+	if (find_row(cmp, end, &row, &signal) != -ENOENT)
+		count_row(cmp, DIFFERING, end, end);
+}
+
+static void compare_function(struct comparison *cmp)
+{
+	const struct function *f = &cmp->cfi->functions[cmp->function];
+	Dwarf_CFI *source = f->debug ? cmp->debug_frame : cmp->eh_frame;
+	u64 pc = f->start, end = f->start + f->size;
+
+	cmp->tally->functions++;
+	cmp->tally->bytes += f->size;
+	/* Nothing to hold against each other, and no honest addresses. */
+	if (f->cause)
+		return;
+	while (pc < end)
+		pc = compare_one(cmp, pc, end, source);
+	compare_behind(cmp, f);
+}
+
+static const char *symbol_in(const struct object *obj, u64 address,
+			     u32 section)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr shdr;
+
+	while ((scn = elf_nextscn(obj->elf, scn))) {
+		Elf_Data *data;
+		GElf_Sym sym;
+
+		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type != section)
+			continue;
+		data = elf_getdata(scn, NULL);
+		for (int i = 0; data && gelf_getsym(data, i, &sym); i++)
+			if (sym.st_value == address && sym.st_name &&
+			    GELF_ST_TYPE(sym.st_info) != STT_SECTION)
+				return elf_strptr(obj->elf, shdr.sh_link,
+						  sym.st_name);
+	}
+	return NULL;
+}
+
+static void name_gap(const struct comparison *cmp, const struct gap *gap)
+{
+	u64 start = cmp->cfi->functions[gap->function].start;
+	const char *name = symbol_in(cmp->obj, start, SHT_SYMTAB);
+
+	if (!name)
+		name = symbol_in(cmp->obj, start, SHT_DYNSYM);
+	printf("%s: v%d: %s at %#" PRIx64 ": %#" PRIx64 "..%#" PRIx64 ": %s\n",
+	       cmp->obj->name, cmp->plan->format, name ? name : "function",
+	       start, gap->start, gap->start + gap->size,
+	       cause_name(gap->cause));
+}
+
+static void count_gaps(struct comparison *cmp)
+{
+	struct tally *tally = cmp->tally;
+	size_t counted = ~0UL;
+
+	tally->covered = tally->functions;
+	tally->covered_bytes = tally->bytes;
+	for (size_t i = 0; i < cmp->plan->num_gaps; i++) {
+		const struct gap *gap = &cmp->plan->gaps[i];
+
+		tally->cause_bytes[gap->cause] += gap->size;
+		tally->covered_bytes -= gap->size;
+		if (gap->function != counted) {
+			tally->cause_functions[gap->cause]++;
+			tally->covered--;
+		}
+		counted = gap->function;
+		if (cmp->options->verbose)
+			name_gap(cmp, gap);
+	}
+}
+
+static const char *compare_table(struct comparison *cmp)
+{
+	struct image image;
+	const char *error;
+
+	if (!image_make(&image, cmp->plan)) {
+		image_free(&image);
+		return "the table is too large for its format";
+	}
+	kernel_image = &image;
+	error = table_open(&cmp->table, image.bytes, image.size,
+			   image.vaddr + BIAS);
+	if (!error && cmp->plan->format == FORMAT_V2 && !kernel_open(cmp))
+		error = "the kernel's decoder refuses the table";
+	cmp->tally->table_size = image.size;
+	cmp->gap = cmp->plan->gaps;
+	for (cmp->function = 0;
+	     !error && cmp->function < cmp->cfi->num_functions; cmp->function++)
+		compare_function(cmp);
+	count_gaps(cmp);
+	image_free(&image);
+	return error;
+}
+
+static const char *check_formats(const struct object *obj,
+				 const struct cfi *cfi,
+				 const struct check_options *options,
+				 struct report *report)
+{
+	struct comparison cmp = {
+		.options = options,
+		.obj = obj,
+		.cfi = cfi,
+		.eh_frame = dwarf_getcfi_elf(obj->elf),
+		.debug_frame = obj->dwarf ? dwarf_getcfi(obj->dwarf) : NULL,
+	};
+	const char *error = NULL;
+
+	for (int i = 0; i < NUM_FORMATS && !error; i++) {
+		struct plan plan;
+
+		if (!options->asked[i])
+			continue;
+		plan_make(&plan, cfi, FORMAT_V2 + i, plan_vaddr(obj));
+		cmp.plan = &plan;
+		cmp.tally = &report->tally[i];
+		error = compare_table(&cmp);
+		report->asked[i] = true;
+		plan_free(&plan);
+	}
+	if (cmp.eh_frame)
+		dwarf_cfi_end(cmp.eh_frame);
+	return error;
+}
+
+/**
+ * check_file() - compare tables for one file with its .eh_frame
+ * @name:	The file.
+ * @options:	How.
+ * @report:	Filled in.
+ */
+void check_file(const char *name, const struct check_options *options,
+		struct report *report)
+{
+	struct object obj;
+	struct cfi cfi = { };
+	const char *error;
+
+	memset(report, 0, sizeof(*report));
+	report->state = object_open(&obj, name);
+	report->file_size = obj.file_size;
+	error = obj.error;
+	if (!report->state) {
+		if (obj.eh_frame.data)
+			report->cfi_size += obj.eh_frame.data->d_size;
+		if (obj.debug_frame.data)
+			report->cfi_size += obj.debug_frame.data->d_size;
+		if (!cfi_read(&obj, &cfi))
+			error = cfi.error;
+		else
+			error = check_formats(&obj, &cfi, options, report);
+		if (error)
+			report->state = OBJECT_DAMAGED;
+	}
+	if (error)
+		snprintf(report->error, sizeof(report->error), "%s", error);
+	cfi_free(&cfi);
+	object_close(&obj);
+}

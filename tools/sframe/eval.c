@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Unwinds one frame of a made-up machine, once by libdw's reading of .eh_frame
+ * and once by a row of a table.
+ *
+ * Registers and memory hold hashes, so that two ways of unwinding agree only if
+ * they use the same registers, offsets and words.  No code is shared with the
+ * part of the tool that turns the one into the other.
+ */
+#include <dwarf.h>
+#include <string.h>
+
+#include "eval.h"
+
+#define STACK_DEPTH	32
+
+struct stack {
+	u64		value[STACK_DEPTH];
+	unsigned int	depth;
+	bool		bad;
+};
+
+/* A location: a value, or the address of one. */
+enum place { PLACE_ADDRESS, PLACE_VALUE };
+
+static u64 mix(u64 x)
+{
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebULL;
+	return x ^ x >> 31;
+}
+
+void machine_make(struct machine *m, u64 pc, u64 seed)
+{
+	for (unsigned int i = 0; i < MACHINE_REGS; i++)
+		m->reg[i] = mix(seed + i);
+	m->reg[REG_RA] = pc;
+	m->seed = seed;
+}
+
+u64 machine_memory(const struct machine *m, u64 address)
+{
+	return mix(address + m->seed);
+}
+
+bool caller_equal(const struct caller *a, const struct caller *b)
+{
+	if (a->outermost || b->outermost)
+		return a->outermost == b->outermost;
+	return a->sp == b->sp && a->ra == b->ra && a->fp == b->fp;
+}
+
+static void push(struct stack *st, u64 value)
+{
+	if (st->depth == STACK_DEPTH)
+		st->bad = true;
+	else
+		st->value[st->depth++] = value;
+}
+
+static u64 pop(struct stack *st)
+{
+	if (!st->depth) {
+		st->bad = true;
+		return 0;
+	}
+	return st->value[--st->depth];
+}
+
+static u64 get_reg(const struct machine *m, struct stack *st, u64 reg)
+{
+	if (reg >= MACHINE_REGS) {
+		st->bad = true;
+		return 0;
+	}
+	return m->reg[reg];
+}
+
+static u64 binary(u8 atom, u64 a, u64 b)
+{
+	switch (atom) {
+	case DW_OP_plus:
+		return a + b;
+	case DW_OP_minus:
+		return a - b;
+	case DW_OP_mul:
+		return a * b;
+	case DW_OP_and:
+		return a & b;
+	case DW_OP_or:
+		return a | b;
+	case DW_OP_shl:
+		return b < 64 ? a << b : 0;
+	case DW_OP_shr:
+		return b < 64 ? a >> b : 0;
+	case DW_OP_ge:
+		return (s64)a >= (s64)b;
+	case DW_OP_gt:
+		return (s64)a > (s64)b;
+	case DW_OP_le:
+		return (s64)a <= (s64)b;
+	case DW_OP_lt:
+		return (s64)a < (s64)b;
+	case DW_OP_eq:
+		return a == b;
+	default:
+		return a != b;
+	}
+}
+
+static bool is_binary(u8 atom)
+{
+	switch (atom) {
+	case DW_OP_plus:
+	case DW_OP_minus:
+	case DW_OP_mul:
+	case DW_OP_and:
+	case DW_OP_or:
+	case DW_OP_shl:
+	case DW_OP_shr:
+	case DW_OP_ge:
+	case DW_OP_gt:
+	case DW_OP_le:
+	case DW_OP_lt:
+	case DW_OP_eq:
+	case DW_OP_ne:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void step_other(const struct machine *m, struct stack *st,
+		       const Dwarf_Op *op, const u64 *cfa)
+{
+	u64 value;
+
+	switch (op->atom) {
+	case DW_OP_const1u ... DW_OP_consts:
+		push(st, op->number);
+		break;
+	case DW_OP_bregx:
+		push(st, get_reg(m, st, op->number) + op->number2);
+		break;
+	case DW_OP_plus_uconst:
+		push(st, pop(st) + op->number);
+		break;
+	case DW_OP_deref:
+		push(st, machine_memory(m, pop(st)));
+		break;
+	case DW_OP_dup:
+		value = pop(st);
+		push(st, value);
+		push(st, value);
+		break;
+	case DW_OP_call_frame_cfa:
+		st->bad |= !cfa;
+		push(st, cfa ? *cfa : 0);
+		break;
+	default:
+		st->bad = true;
+	}
+}
+
+static void step(const struct machine *m, struct stack *st, const Dwarf_Op *op,
+		 const u64 *cfa)
+{
+	u64 right;
+
+	if (op->atom >= DW_OP_lit0 && op->atom <= DW_OP_lit31) {
+		push(st, op->atom - DW_OP_lit0);
+	} else if (op->atom >= DW_OP_breg0 && op->atom <= DW_OP_breg31) {
+		push(st, get_reg(m, st, op->atom - DW_OP_breg0) + op->number);
+	} else if (is_binary(op->atom)) {
+		right = pop(st);
+		push(st, binary(op->atom, pop(st), right));
+	} else {
+		step_other(m, st, op, cfa);
+	}
+}
+
+/* A register by itself is a place that cannot be mixed with others. */
+static bool is_register(const Dwarf_Op *ops, size_t count, u64 *reg)
+{
+	if (count != 1)
+		return false;
+	if (ops->atom == DW_OP_regx)
+		*reg = ops->number;
+	else if (ops->atom >= DW_OP_reg0 && ops->atom <= DW_OP_reg31)
+		*reg = ops->atom - DW_OP_reg0;
+	else
+		return false;
+	return true;
+}
+
+static bool eval(const struct machine *m, const Dwarf_Op *ops, size_t count,
+		 const u64 *cfa, enum place place, u64 *value)
+{
+	struct stack st = { };
+	u64 reg;
+
+	if (is_register(ops, count, &reg)) {
+		*value = get_reg(m, &st, reg);
+		return !st.bad;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (ops[i].atom == DW_OP_stack_value)
+			place = PLACE_VALUE;
+		else
+			step(m, &st, &ops[i], cfa);
+	}
+	*value = pop(&st);
+	if (place == PLACE_ADDRESS)
+		*value = machine_memory(m, *value);
+	return !st.bad;
+}
+
+enum found { FOUND_NOT, FOUND, FOUND_UNDEFINED };
+
+static enum found eval_register(const struct machine *m, Dwarf_Frame *frame,
+				unsigned int reg, u64 cfa, u64 *value)
+{
+	Dwarf_Op room[3], *ops;
+	size_t count;
+
+	if (dwarf_frame_register(frame, reg, room, &ops, &count))
+		return FOUND_NOT;
+	if (!count && ops)
+		return FOUND_UNDEFINED;
+	if (!count) {
+		*value = m->reg[reg];
+		return FOUND;
+	}
+	return eval(m, ops, count, &cfa, PLACE_ADDRESS, value) ? FOUND :
+								 FOUND_NOT;
+}
+
+/**
+ * eval_frame() - unwind by libdw's reading
+ * @m:		The machine.
+ * @frame:	What libdw says of its instruction.
+ * @caller:	Filled in.
+ *
+ * Return: false if that cannot be evaluated here, or a value is undefined.
+ */
+bool eval_frame(const struct machine *m, Dwarf_Frame *frame,
+		struct caller *caller)
+{
+	enum found found;
+	Dwarf_Op *ops;
+	size_t count;
+	u64 cfa;
+
+	*caller = (struct caller){ };
+	found = eval_register(m, frame, REG_RA, 0, &caller->ra);
+	if (found == FOUND_UNDEFINED) {
+		caller->outermost = true;
+		return true;
+	}
+	if (dwarf_frame_cfa(frame, &ops, &count) || !count ||
+	    !eval(m, ops, count, NULL, PLACE_VALUE, &cfa))
+		return false;
+	found = eval_register(m, frame, REG_SP, cfa, &caller->sp);
+	if (found == FOUND_NOT)
+		return false;
+	if (found == FOUND_UNDEFINED)
+		caller->sp = cfa;
+	return eval_register(m, frame, REG_RA, cfa, &caller->ra) == FOUND &&
+	       eval_register(m, frame, REG_FP, cfa, &caller->fp) == FOUND;
+}
+
+static u64 eval_rule(const struct machine *m, const struct rule *rule,
+		     u64 cfa, u64 same)
+{
+	u64 base = rule->base == REG_CFA ? cfa : m->reg[rule->base];
+
+	switch (rule->kind) {
+	case RULE_VALUE:
+		return base + (s64)rule->offset;
+	case RULE_MEMORY:
+		return machine_memory(m, base + (s64)rule->offset);
+	default:
+		return same;
+	}
+}
+
+/* Unwind by a row of a table. */
+void eval_row(const struct machine *m, const struct row *row,
+	      struct caller *caller)
+{
+	*caller = (struct caller){ };
+	if (row->ra.kind == RULE_UNDEFINED) {
+		caller->outermost = true;
+		return;
+	}
+	caller->sp = eval_rule(m, &row->cfa, 0, 0);
+	caller->ra = eval_rule(m, &row->ra, caller->sp, 0);
+	caller->fp = eval_rule(m, &row->fp, caller->sp, m->reg[REG_FP]);
+}

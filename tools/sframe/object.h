@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _TOOLS_SFRAME_OBJECT_H
+#define _TOOLS_SFRAME_OBJECT_H
+
+#include <elfutils/libdw.h>
+#include <libelf.h>
+#include <linux/types.h>
+
+#include "sframe_file.h"
+
+enum object_state {
+	OBJECT_OK,
+	OBJECT_NO_CFI,		/* neither .eh_frame nor .debug_frame */
+	OBJECT_NOT_ELF,
+	OBJECT_OTHER_MACHINE,	/* not x86-64 */
+	OBJECT_NOT_LINKED,	/* a relocatable object or a core dump */
+	OBJECT_DAMAGED,
+};
+
+/**
+ * struct cfi_section - .eh_frame or .debug_frame
+ * @data:	Its bytes; NULL: there is none.
+ * @vaddr:	Its address; pointers in it count from there.
+ */
+struct cfi_section {
+	Elf_Data	*data;
+	u64		vaddr;
+};
+
+/**
+ * struct object - an ELF file whose fields that are used have been checked
+ * @name:		As the user named it.
+ * @error:		What is wrong with it, for every state but OBJECT_OK.
+ * @low:		Lowest address of a segment.
+ * @high:		First address behind all segments.
+ * @fixed:		It runs at the addresses that it is linked for.
+ * @table:		.sframe, where there is one.
+ */
+struct object {
+	const char		*name;
+	const char		*error;
+	int			fd;
+	Elf			*elf;
+	Dwarf			*dwarf;
+	u64			file_size;
+	u64			low;
+	u64			high;
+	bool			fixed;
+	struct sframe_file_text	text[SFRAME_FILE_MAX_TEXT];
+	u32			num_text;
+	u8			build_id[SFRAME_FILE_MAX_ID];
+	u32			build_id_size;
+	struct cfi_section	eh_frame;
+	struct cfi_section	debug_frame;
+	struct cfi_section	table;
+};
+
+enum object_state object_open(struct object *obj, const char *name);
+void object_close(struct object *obj);
+bool object_is_code(const struct object *obj, u64 start, u64 size);
+
+#endif /* _TOOLS_SFRAME_OBJECT_H */

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0
+/* sframe: SFrame tables for programs that are built without them */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tool.h"
+
+static const char help[] =
+"usage: sframe COMMAND [OPTION]... FILE...\n"
+"\n"
+"Make SFrame tables, by which the kernel unwinds user stacks, from the unwind\n"
+"information that every program and library carries.\n"
+"\n"
+"  gen     write the table of a program or library to a file\n"
+"  dump    print a table\n"
+"  check   compare tables with .eh_frame, row by row\n"
+"  cache   fill the cache with tables of many programs and libraries\n"
+"  run     run a program with tables for all of its code\n"
+"\n"
+"'sframe COMMAND --help' tells a command's options.  Results go to standard\n"
+"output, all else to standard error.  Exit status: 0 done, 1 failed, 2 wrong\n"
+"usage.\n"
+"\n"
+"examples:\n"
+"  sframe gen --output /tmp/libc.table /lib/x86_64-linux-gnu/libc.so.6\n"
+"  sframe dump --rows /tmp/libc.table\n"
+"  sframe check --summary /usr/bin/*\n"
+"  sframe cache --all\n"
+"  sframe run xz -k9 file\n";
+
+static const struct {
+	const char	*name;
+	int		(*main)(int argc, char **argv);
+} commands[] = {
+	{ "gen", gen_main },
+	{ "dump", dump_main },
+	{ "check", check_main },
+	{ "cache", cache_main },
+	{ "run", run_main },
+};
+
+int complain(const char *name, const char *format, ...)
+{
+	va_list args;
+
+	/* Keep the order of what both streams tell. */
+	fflush(stdout);
+	fprintf(stderr, "sframe: %s: ", name);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+	return EXIT_FAILED;
+}
+
+bool parse_format(const char *text, enum format *format)
+{
+	if (!strcmp(text, "v2"))
+		*format = FORMAT_V2;
+	else if (!strcmp(text, "v3"))
+		*format = FORMAT_V3;
+	else
+		return false;
+	return true;
+}
+
+static int finish(int ret)
+{
+	if (fflush(stdout) || ferror(stdout))
+		return complain("standard output", "cannot be written");
+	return ret;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+		fputs(help, stdout);
+		return finish(EXIT_OK);
+	}
+	for (size_t i = 0; argc > 1 && i < ARRAY_SIZE(commands); i++)
+		if (!strcmp(argv[1], commands[i].name))
+			return finish(commands[i].main(argc - 1, argv + 1));
+	if (argc > 1)
+		complain(argv[1], "unknown command; gen, dump, check, cache and run are known");
+	fputs("Try 'sframe --help'.\n", stderr);
+	return EXIT_USAGE;
+}

@@ -1,0 +1,268 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0
+# Cases of run.sh and guest.sh: libsframe-audit.so and sframe run, on kernels with
+# and without tables.
+# shellcheck disable=SC2154 # OUT, HERE and SFRAME are those of the script
+
+AUDIT=$OUT/libsframe-audit.so
+# What no other mapping has in its name.
+TABLES=audit-cache
+# A process may have 8192 tables; a file system that is slow allows for fewer.
+DLOPENS=${DLOPENS:-10000}
+STARTS=${STARTS:-500}
+
+build_audit_program() {
+	gcc -O2 -Wall -D_GNU_SOURCE -iquote "$HERE/.." -iquote "$srctree/include" \
+		-Wl,--build-id -o "$OUT/audit_program" "$HERE/audit_program.c"
+}
+
+# A library, and a program that is linked with sixty.
+build_libraries() {
+	local i libs=()
+
+	mkdir -p "$OUT/libs"
+	for ((i = 1; i <= 60; i++)); do
+		libs+=("-ll$i")
+		[ ! -e "$OUT/libs/libl$i.so" ] || continue
+		echo "int f$i(int n) { return n + $i; }" | gcc -shared -fPIC -O2 -Wl,--build-id \
+			-o "$OUT/libs/libl$i.so" -x c -
+	done
+	echo 'int main(void) { return 0; }' | gcc -O2 -Wl,--build-id -o "$OUT/sixty" -x c - \
+		-x none -Wl,--no-as-needed -L"$OUT/libs" -Wl,-rpath,"$OUT/libs" "${libs[@]}"
+}
+
+has_feature() {
+	"$OUT/audit_program" feature
+}
+
+fill_audit_cache() {
+	rm -rf "${OUT:?}/${TABLES:?}"
+	"$SFRAME" cache --quiet --cache-dir "$OUT/$TABLES" "$OUT/audit_program" "$OUT/sixty" \
+		"$OUT/libs" "$(realpath /lib64/ld-linux-x86-64.so.2)" \
+		"$(ldconfig -p | sed -n 's/.*libc.so.6 (libc6,x86-64.* => //p' | head -n 1)"
+}
+
+audit() {
+	LD_AUDIT=$AUDIT SFRAME_CACHE_DIR=$OUT/$TABLES "$@"
+}
+
+# same COMMAND...: it does and says the same with the library as without.
+same() {
+	local with=0 without=0
+
+	"$@" > "$OUT/without.out" 2>&1 || without=$?
+	audit "$@" > "$OUT/with.out" 2>&1 || with=$?
+	[ $with = $without ]
+	cmp "$OUT/without.out" "$OUT/with.out"
+}
+
+# tables COUNT: that many are mapped, or none if the kernel takes none.
+tables() {
+	local want=$1 got
+
+	shift
+	got=$("$@" "$OUT/audit_program" tables "$OUT/$TABLES")
+	has_feature || want=0
+	[ "$got" = "$want" ] || {
+		echo "$got tables instead of $want"
+		return 1
+	}
+}
+
+library_has_no_tls_and_needs_none() {
+	readelf -lW "$AUDIT" > "$OUT/audit.phdr"
+	readelf -dW "$AUDIT" > "$OUT/audit.dynamic"
+	! grep -q TLS "$OUT/audit.phdr"
+	! grep -q NEEDED "$OUT/audit.dynamic"
+	! grep -qE 'GNU_STACK.*E ' "$OUT/audit.phdr"
+	[ -z "$(nm -D --undefined-only "$AUDIT")" ]
+}
+
+programs_run_as_without() {
+	same true
+	same false
+	same python3 -c 'import ctypes, json, subprocess; print(subprocess.call(["true"]))'
+	same sh -c 'echo $0 | cat; exit 5' x
+	# A shell within tells of the signal.
+	same sh -c 'sh -c "kill -TERM \$\$"; echo $?'
+	same "$OUT/sixty"
+}
+
+tables_are_mapped() {
+	tables 3 audit
+	tables 0 audit env SFRAME_AUDIT=off
+	tables 3 "$SFRAME" run --cache-dir "$OUT/$TABLES"
+}
+
+# It is the dynamic linker that unloads the library, as soon as it can.
+library_goes_where_it_is_of_no_use() {
+	local got
+
+	got=$(audit env SFRAME_AUDIT=off "$OUT/audit_program" tables libsframe-audit)
+	[ "$got" = 0 ]
+	has_feature || [ "$(audit "$OUT/audit_program" tables libsframe-audit)" = 0 ]
+}
+
+dlopen_maps_and_dlclose_unmaps() {
+	local want="3 4 3 ENOENT"
+
+	has_feature || want="0 0 0 none"
+	[ "$(audit "$OUT/audit_program" dlopen "$OUT/libs/libl1.so" "$DLOPENS" "$OUT/$TABLES")" = "$want" ]
+	# libl1, which needs no libc
+	want="4 3"
+	has_feature || want="0 0"
+	[ "$(audit "$OUT/audit_program" dlmopen "$OUT/libs/libl1.so" "$OUT/$TABLES")" = "$want" ]
+}
+
+# each_table COMMAND...: with the name of each at its end.
+each_table() {
+	find "$OUT/$TABLES" -type f -exec "$@" {} +
+}
+
+bad_tables_are_ignored() {
+	each_table chmod 666
+	tables 0 audit
+	each_table chmod 644
+	tables 3 audit
+	if [ "$(id -u)" = 0 ]; then
+		each_table chown 65534
+		tables 0 audit
+		each_table chown 0
+	fi
+	each_table truncate -s -1
+	tables 0 audit
+	each_table truncate -s 100
+	tables 0 audit
+	each_table truncate -s 100000
+	tables 0 audit
+	each_table rm
+	tables 0 audit
+	same true
+	rm -r "${OUT:?}/$TABLES"
+	same true
+	tables 0 audit
+	fill_audit_cache
+	# Tables of another program.
+	"$SFRAME" gen --quiet --output "$OUT/other" /usr/bin/xz
+	find "$OUT/$TABLES" -type f -exec cp "$OUT/other" {} \;
+	tables 0 audit
+	rm -r "${OUT:?}/$TABLES"
+	fill_audit_cache
+}
+
+# libc's, which each program maps.
+damaged_tables_do_no_harm() {
+	local seed table
+
+	table=$(find "$OUT/$TABLES" -type f -printf '%s %p\n' | sort -n | tail -n 1 | cut -d ' ' -f 2-)
+	cp "$table" "$OUT/undamaged"
+	for ((seed = 1; seed <= 30; seed++)); do
+		echo "seed $seed"
+		"$HERE/mutate.py" $seed "$OUT/undamaged" "$table"
+		same true
+	done
+	cp "$OUT/undamaged" "$table"
+}
+
+filters_are_survived() {
+	same "$OUT/audit_program" filter "$OUT/libs/libl2.so"
+	same "$OUT/audit_program" strict
+}
+
+set_user_id_ignores_it() {
+	local tmp
+
+	tmp=$(mktemp -d)
+	chmod 755 "$tmp"
+	cp "$OUT/audit_program" "$tmp/set-user-id"
+	chmod 4755 "$tmp/set-user-id"
+	[ "$(audit setpriv --reuid 65534 --regid 65534 --clear-groups "$tmp/set-user-id" \
+		tables libsframe-audit)" = 0 ]
+	rm -r "$tmp"
+}
+
+# largest_static_tls COMMAND...: bytes of it that a library can still get.
+largest_static_tls() {
+	local size
+
+	for ((size = 256; size <= 8192; size += 256)); do
+		[ -e "$OUT/libs/tls$size" ] || gcc -shared -fPIC -ftls-model=initial-exec \
+			-o "$OUT/libs/tls$size" -x c - <<< "__thread char t[$size]; char *f(void) { return t; }"
+		"$@" "$OUT/audit_program" load "$OUT/libs/tls$size" 2> "$OUT/null" || break
+	done
+	echo $size
+}
+
+static_tls_is_left() {
+	local with without
+
+	without=$(largest_static_tls env)
+	with=$(largest_static_tls audit)
+	echo "static TLS: up to $without without, $with with the library"
+	[ "$with" -ge "$without" ]
+}
+
+static_programs_run() {
+	local kind
+
+	for kind in -static -static-pie; do
+		gcc -O2 -Wall -D_GNU_SOURCE $kind -iquote "$HERE/.." -iquote "$srctree/include" \
+			-Wl,--build-id -o "$OUT/static$kind" "$HERE/audit_program.c" 2> "$OUT/static.warnings"
+		"$SFRAME" cache --quiet --cache-dir "$OUT/$TABLES" "$OUT/static$kind"
+		status 2 "$SFRAME" run --quiet "$OUT/static$kind" nonsense
+		has_feature || continue
+		[ "$("$SFRAME" run --cache-dir "$OUT/$TABLES" "$OUT/static$kind" tables "$OUT/$TABLES")" = 1 ]
+		[ "$("$SFRAME" run "$OUT/static$kind" tables sframe-run)" = 1 ]
+		status 137 bash -c '"$1" run "$2" spin 20 & sleep 0.5; kill -KILL $!; wait $!' \
+			x "$SFRAME" "$OUT/static$kind"
+	done
+	status 127 "$SFRAME" run /no/such/program
+	status 126 "$SFRAME" run /etc/passwd
+}
+
+# microseconds COMMAND...: of STARTS runs, the mean of one
+microseconds() {
+	local start=${EPOCHREALTIME/./} i
+
+	for ((i = 0; i < STARTS; i++)); do
+		"$@"
+	done
+	echo $(((${EPOCHREALTIME/./} - start) / STARTS))
+}
+
+start_up_cost() {
+	local program without with off
+
+	for program in /bin/true "$OUT/sixty"; do
+		microseconds "$program" > "$OUT/null"
+		without=$(microseconds "$program")
+		export LD_AUDIT=$AUDIT SFRAME_CACHE_DIR=$OUT/$TABLES
+		with=$(microseconds "$program")
+		export SFRAME_AUDIT=off
+		off=$(microseconds "$program")
+		unset LD_AUDIT SFRAME_CACHE_DIR SFRAME_AUDIT
+		echo "# start of ${program##*/}: $without us without, $with us with, $off us with SFRAME_AUDIT=off"
+	done
+}
+
+audit_cases() {
+	try audit-libraries build_libraries
+	try audit-cache fill_audit_cache
+	try audit-no-tls library_has_no_tls_and_needs_none
+	try audit-programs programs_run_as_without
+	try audit-tables tables_are_mapped
+	try audit-unloaded library_goes_where_it_is_of_no_use
+	try audit-dlopen dlopen_maps_and_dlclose_unmaps
+	try audit-bad-tables bad_tables_are_ignored
+	try audit-damaged-tables damaged_tables_do_no_harm
+	try audit-seccomp filters_are_survived
+	if [ "$(id -u)" = 0 ]; then
+		try audit-set-user-id set_user_id_ignores_it
+	else
+		skip audit-set-user-id "needs root"
+	fi
+	try audit-static-tls static_tls_is_left
+	try run-static static_programs_run
+	try audit-start-up start_up_cost
+	cat "$OUT/log/audit-start-up"
+}

@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+# Tests of tools/sframe: builds the tool twice, plainly and with sanitizers, and
+# programs with all sorts of frames, and holds what the tool says of them against
+# .eh_frame, the assembler's own tables and written-down rows.
+#
+# usage: tools/sframe/test/run.sh [OUT]
+#
+#   OUT      directory for what is built (a new one in TMPDIR)
+#   SEEDS    damaged files to try (200); FIRST_SEED, the first of their seeds (1)
+#   srctree  top of the tree, where it is not three levels up
+#
+# One line a case on stdout, details of failures in OUT/log, at the end
+# "suite sframe-tool: run R passed P failed F skipped S".
+set -euo pipefail
+
+HERE=$(cd "$(dirname "$0")" && pwd -P)
+export srctree=${srctree:-$(cd "$HERE/../../.." && pwd -P)}
+OUT=$(realpath -m "${1:-$(mktemp -d)}")
+SEEDS=${SEEDS:-200}
+FIRST_SEED=${FIRST_SEED:-1}
+SFRAME=$OUT/sframe
+CHECKED=$OUT/sanitized/sframe
+
+# Memory that libdw keeps at exit is not the tool's concern.
+export ASAN_OPTIONS=detect_leaks=0:exitcode=99
+export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1:exitcode=99
+
+# shellcheck source-path=SCRIPTDIR
+source "$HERE/try.sh"
+
+build() {
+	make -s -C "$HERE/.." O="$OUT" "CC=${CC:-gcc}"
+	make -s -C "$HERE/.." O="$OUT/sanitized" CFLAGS="-O1 -g" "CC=${CC:-gcc}" \
+		SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=all"
+}
+
+# shellcheck source-path=SCRIPTDIR
+source "$HERE/frames.sh"
+# shellcheck source-path=SCRIPTDIR
+source "$HERE/tables.sh"
+# shellcheck source-path=SCRIPTDIR
+source "$HERE/files.sh"
+# shellcheck source-path=SCRIPTDIR
+source "$HERE/cache.sh"
+# shellcheck source-path=SCRIPTDIR
+source "$HERE/audit.sh"
+
+programs() {
+	try program-O0 program_equals_eh_frame O0 -O0
+	try program-O2 program_equals_eh_frame O2 -O2
+	try program-Os program_equals_eh_frame Os -Os
+	try program-frame-pointer program_equals_eh_frame Ofp -O2 -fno-omit-frame-pointer
+	try program-realigned program_equals_eh_frame drap -O2 -mavx2 -mstackrealign
+	try program-plt-lazy program_equals_eh_frame Olazy -O2 -Wl,-z,lazy
+	try program-plt-now program_equals_eh_frame Onow -O2 -Wl,-z,now
+	try program-plt-ibt program_equals_eh_frame Oibt -O2 -fcf-protection=full -Wl,-z,lazy,-z,ibtplt
+	try program-fixed-address program_equals_eh_frame Ofixed -O2 -no-pie -fno-pie
+	for name in O0 O2 Os Ofp drap Olazy Onow Oibt Ofixed; do
+		try "assembler-$name" program_equals_assembler $name
+	done
+}
+
+main() {
+	mkdir -p "$OUT/log"
+	try build build
+	try rules-link link_rules
+	try rules-v2 rules_are_those_written_down v2
+	try rules-v3 rules_are_those_written_down v3
+	try rules-equal-eh_frame rules_equal_eh_frame
+	try random-rules random_rules_equal_eh_frame
+	try header header_says_what_is_there
+	programs
+	try same-input-same-bytes same_input_same_bytes
+	try place-of-the-table place_of_the_table_changes_no_row
+	try fixed-table table_of_fixed_program_lies_above
+	try far-table far_table_is_for_version_3
+	try signal-trampoline signal_trampoline_is_marked
+	try no-section-headers no_section_headers_same_table
+	try debug_frame debug_frame_fills_in
+	try no-unwind-data files_without_unwind_data_are_told
+	try truncated truncated_file_fails_others_go_on
+	try usage usage_and_exit_status
+	try check-notices-faults check_notices_faults
+	try parallel parallel_and_serial_agree
+	try damaged-files damaged_files
+	try damaged-tables damaged_tables
+	cache_cases
+	audit_cases
+	finish sframe-tool
+}
+
+main

@@ -1,0 +1,125 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0
+# Cases of run.sh: table files, and that a wrong table is noticed.
+# shellcheck disable=SC2154 # OUT, HERE, SFRAME and CHECKED are those of run.sh
+
+# u32/u64 OFFSET FILE: a field of the header
+u32() { od -An -tu4 -j"$1" -N4 "$2" | tr -d ' '; }
+u64() { od -An -tx8 -j"$1" -N8 "$2" | tr -d ' '; }
+
+header_says_what_is_there() {
+	local file=$OUT/rules.v2
+
+	"$SFRAME" gen -o "$file" "$OUT/rules"
+	[ "$(head -c 8 "$file")" = SFRMTAB1 ]
+	[ "$(u32 8 "$file")" = 1 ]
+	[ "$(u64 16 "$file")" = 0000000000001000 ]
+	[ $((4096 + 16#$(u64 24 "$file"))) = "$(stat -c %s "$file")" ]
+	[ "$(u64 32 "$file")" = ffffffffc0000000 ]
+	[ "$(u32 40 "$file") $(u32 44 "$file") $(u32 48 "$file")" = "2 1 16" ]
+	[ "$(od -An -tx1 -j56 -N16 "$file" | tr -d ' ')" = 00112233445566778899aabbccddeeff ]
+	[ "$(u64 88 "$file")" = 0000000000010000 ]
+	[ "$(od -An -tx2 -j4096 -N2 "$file" | tr -d ' ')" = dee2 ]
+}
+
+same_input_same_bytes() {
+	"$SFRAME" gen -o "$OUT/one" "$OUT/O2"
+	"$SFRAME" gen -o "$OUT/two" "$OUT/O2"
+	cmp "$OUT/one" "$OUT/two"
+}
+
+place_of_the_table_changes_no_row() {
+	"$SFRAME" gen -o "$OUT/one" "$OUT/O2"
+	"$SFRAME" gen --vaddr 0x70000000 -o "$OUT/two" "$OUT/O2"
+	has <("$SFRAME" dump "$OUT/two") "at 0x70000000"
+	diff <("$SFRAME" dump --rows "$OUT/one" | grep '^ ') \
+	     <("$SFRAME" dump --rows "$OUT/two" | grep '^ ')
+}
+
+table_of_fixed_program_lies_above() {
+	"$SFRAME" gen -o "$OUT/one" "$OUT/Ofixed"
+	[[ $(u64 32 "$OUT/one") == 0000000040* ]]
+	[[ $(u64 88 "$OUT/one") == 0000000000401000 ]]
+}
+
+far_table_is_for_version_3() {
+	"$CHECKED" gen --vaddr 0x700000000000 -o "$OUT/one" "$OUT/O2"
+	has <("$CHECKED" dump "$OUT/one") ": 0 functions, 0 rows"
+	"$CHECKED" gen --format v3 --vaddr 0x700000000000 -o "$OUT/one" "$OUT/O2"
+	"$CHECKED" gen --format v3 -o "$OUT/two" "$OUT/O2"
+	diff <("$SFRAME" dump --rows "$OUT/one" | grep '^ ') \
+	     <("$SFRAME" dump --rows "$OUT/two" | grep '^ ')
+}
+
+signal_trampoline_is_marked() {
+	compile static -O2 -static
+	"$SFRAME" gen --format v3 -o "$OUT/one" "$OUT/static"
+	"$SFRAME" dump --rows "$OUT/one" > "$OUT/static.rows"
+	grep -A1 'signal frame' "$OUT/static.rows" | grep -F '[sp+160]' |
+		grep -F '[sp+168]' | grep -F '[sp+120]'
+}
+
+no_section_headers_same_table() {
+	cp "$OUT/O2" "$OUT/stripped"
+	strip --strip-section-headers "$OUT/stripped"
+	"$CHECKED" gen -o "$OUT/one" "$OUT/O2"
+	"$CHECKED" gen -o "$OUT/two" "$OUT/stripped"
+	cmp "$OUT/one" "$OUT/two"
+	"$CHECKED" check "$OUT/stripped"
+}
+
+debug_frame_fills_in() {
+	printf '%s\n' '.cfi_sections .debug_frame' '.globl f' 'f: .cfi_startproc' \
+		'push %rax' '.cfi_def_cfa_offset 16' 'ret' '.cfi_endproc' > "$OUT/df.s"
+	as -o "$OUT/df.o" "$OUT/df.s"
+	ld -shared -o "$OUT/df" "$OUT/df.o"
+	objcopy --compress-debug-sections=zlib "$OUT/df" "$OUT/df.z"
+	for file in "$OUT/df" "$OUT/df.z"; do
+		"$CHECKED" check --every-byte "$file" > "$OUT/df.check"
+		has "$OUT/df.check" "rows 2, equal 2, differing 0"
+	done
+	# The entries of .eh_frame come first.
+	sed -i 's/^.cfi_sections.*/.cfi_sections .eh_frame, .debug_frame/' "$OUT/df.s"
+	as -o "$OUT/df.o" "$OUT/df.s"
+	ld -shared -o "$OUT/df" "$OUT/df.o"
+	"$CHECKED" check --every-byte "$OUT/df" > "$OUT/df.check"
+	has "$OUT/df.check" "functions 1, covered 1"
+}
+
+# broken NAME FILE EXPRESSION: the tool with one fault put in by sed
+broken() {
+	local dir=$OUT/broken-$1
+
+	rm -rf "$dir"
+	cp -r "$HERE/.." "$dir"
+	sed -i "$3" "$dir/$2"
+	if cmp -s "$dir/$2" "$HERE/../$2"; then
+		echo "$1: the fault was not put in"
+		return 1
+	fi
+	make -s -C "$dir" O="$dir/out" CFLAGS=-O0
+	status 1 "$dir/out/sframe" check "$OUT/O2" "$OUT/drap" "$OUT/static" \
+		"$OUT/rules" > "$dir/check"
+	sed -n '/^total/,$p' "$dir/check" | grep 'differing [1-9]'
+}
+
+# A comparison is worth what it notices: faults in the writer, one at a time.
+check_notices_faults() {
+	broken cfa write.c 's/add_word(words, row->cfa.offset,/add_word(words, row->cfa.offset + 8,/'
+	broken fp write.c 's/add_word(words, row->fp.offset,/add_word(words, row->fp.offset - 8,/'
+	broken base write.c 's/row->cfa.base == REG_SP/row->cfa.base == REG_FP/'
+	broken start write.c 's/put_fixed(out, row->start, 1/put_fixed(out, row->start + 1, 1/'
+	broken size write.c 's/put_fixed(out, entry->size, 4)/put_fixed(out, entry->size + 1, 4)/'
+	broken signal write.c 's/info |= SFRAME_V3_FDE_SIGNAL/info |= 0/'
+	broken deref write.c 's/control |= SFRAME_V3_CONTROL_DEREF/control |= 0/'
+	broken share write.c 's/return other;/return other ? 0 : 0;/'
+	broken remember cfa.c 's/run->now = run->remembered/run->initial = run->remembered/'
+	broken restore cfa.c 's/run->now.rule\[column\] = run->initial/run->now.rule[column] = run->now/'
+	broken gap plan.c 's/add_gap(pl, start, end - start, cause);/;/'
+}
+
+parallel_and_serial_agree() {
+	"$SFRAME" check -j 4 "$OUT"/O* | grep -v ' MB/s$' | sort > "$OUT/one"
+	"$SFRAME" check -j 1 "$OUT"/O* | grep -v ' MB/s$' | sort > "$OUT/two"
+	cmp "$OUT/one" "$OUT/two"
+}
