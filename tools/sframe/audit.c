@@ -28,22 +28,7 @@
 
 #define PUBLIC __attribute__((visibility("default")))
 
-/* The kernel has no more tables for a process. */
-#define MAX_TABLES	8192
-
 struct audit audit;
-
-/* Pages of it that are not used cost nothing. */
-static struct place places[MAX_TABLES];
-
-/* Where the search for a free place begins. */
-static u32 next_place;
-
-/* The main program's. */
-static uintptr_t *main_cookie;
-
-/* All objects are being closed. */
-static bool exiting;
 
 /* gcc makes calls of these from loops and assignments. */
 void *memcpy(void *to, const void *from, size_t size)
@@ -87,12 +72,12 @@ PUBLIC unsigned int la_version(unsigned int version)
 
 static struct place *free_place(void)
 {
-	for (u32 i = 0; i < MAX_TABLES; i++) {
-		struct place *place = &places[(next_place + i) % MAX_TABLES];
+	for (u32 i = 0; i < AUDIT_MAX_TABLES; i++) {
+		u32 at = (audit.next_place + i) % AUDIT_MAX_TABLES;
 
-		if (!place->size) {
-			next_place = (next_place + i + 1) % MAX_TABLES;
-			return place;
+		if (!audit.places[at].size) {
+			audit.next_place = at + 1;
+			return &audit.places[at];
 		}
 	}
 	return NULL;
@@ -134,8 +119,8 @@ PUBLIC unsigned int la_objopen(struct link_map *map, Lmid_t lmid,
 			       uintptr_t *cookie)
 {
 	*cookie = 0;
-	if (!main_cookie && lmid == LM_ID_BASE)
-		main_cookie = cookie;
+	if (!audit.main_cookie && lmid == LM_ID_BASE)
+		audit.main_cookie = cookie;
 	if (audit.active && audit.started && !audit.filtered &&
 	    audit_is_filtered())
 		audit.active = false;
@@ -159,9 +144,10 @@ PUBLIC unsigned int la_objclose(uintptr_t *cookie)
 {
 	struct place *place = (struct place *)*cookie;
 
-	if (cookie == main_cookie)
-		exiting = true;
-	if (exiting || place < places || place >= places + MAX_TABLES)
+	if (cookie == audit.main_cookie)
+		audit.exiting = true;
+	if (audit.exiting || place < audit.places ||
+	    place >= audit.places + AUDIT_MAX_TABLES)
 		return 0;
 	*cookie = 0;
 	table_unmap(place);

@@ -15,33 +15,53 @@
 #include "sframe_file.h"
 
 #define AUDIT_PAGE		4096UL
-#define AUDIT_MAX_DIRS		4
+#define AUDIT_MAX_DIRS		3
 /* The longest name of a directory; "/xx/" and a build-id's digits follow. */
 #define AUDIT_MAX_DIR		512
 #define AUDIT_MAX_NAME		(AUDIT_MAX_DIR + 2 * SFRAME_FILE_MAX_ID + 8)
+
+/* The kernel has no more tables for a process. */
+#define AUDIT_MAX_TABLES	8192
+
+/* A table's place; one of size 0 is none. */
+struct place {
+	u64	start;
+	u64	size;
+};
 
 /**
  * struct audit - what is known of the process
  * @active:	Tables are registered.
  * @started:	The program has been in control, and may have changed anything.
+ * @exiting:	All objects are being closed.
  * @filtered:	Register under a seccomp filter too.
  * @secure:	The program has more rights than its caller.
  * @uid:	The user, when it started.
+ * @main_cookie: The main program's.
  * @phdr:	The program headers that the kernel told.
  * @num_phdr:	Their number.
  * @num_dirs:	Caches there are.
  * @dirs:	They, the first before the others.
+ * @next_place:	Where the search for a free place begins.
+ * @places:	The tables that are mapped.
+ *
+ * What a program with few objects uses of it lies in the page that the dynamic
+ * linker has written to already.
  */
 struct audit {
 	bool		active;
 	bool		started;
+	bool		exiting;
 	bool		filtered;
 	bool		secure;
 	u32		uid;
+	uintptr_t	*main_cookie;
 	const Elf64_Phdr *phdr;
 	u64		num_phdr;
 	u32		num_dirs;
 	char		dirs[AUDIT_MAX_DIRS][AUDIT_MAX_DIR];
+	u32		next_place;
+	struct place	places[AUDIT_MAX_TABLES];
 };
 
 /* Written under the dynamic linker's lock, as all of this library runs. */
@@ -61,12 +81,6 @@ struct loaded {
 	u64		bias;
 	const u8	*id;
 	u32		id_size;
-};
-
-/* A table's place; one of size 0 is none. */
-struct place {
-	u64	start;
-	u64	size;
 };
 
 static inline long sys6(long nr, u64 a, u64 b, u64 c, u64 d, u64 e, u64 f)

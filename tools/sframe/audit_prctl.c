@@ -32,7 +32,7 @@ static bool register_text(const struct place *table, u64 start, u64 size)
 		.text_size = size,
 	};
 	long ret = sys6(SYS_prctl, PR_ADD_SFRAME, (u64)&region, sizeof(region),
-			0, 0, 0);
+			SFRAME_ADD_LAZY, 0, 0);
 
 	if (ret == -EINVAL || ret == -EPERM || ret == -ENOSYS)
 		audit.active = false;

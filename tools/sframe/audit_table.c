@@ -3,7 +3,8 @@
  * Maps the table of an object from the cache.
  *
  * The mapped table is never read here: the kernel reads it, and copes with a
- * file that has become shorter.
+ * file that has become shorter.  It does not read it before a profiler wants it
+ * to, so what can be told of a table without a page fault is looked at here.
  */
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -17,6 +18,14 @@
 /* Where a copy may go, in steps away from the table's own place. */
 #define COPY_STEP	0x4000000UL
 #define COPY_TRIES	8
+
+/* What one read() gets of a file. */
+struct start {
+	struct sframe_file	file;
+	u8			zeros[SFRAME_FILE_TABLE -
+				      sizeof(struct sframe_file)];
+	struct sframe_header	table;
+};
 
 static char *put_hex(char *to, const u8 *from, u32 count)
 {
@@ -51,8 +60,7 @@ static bool is_trusted(const struct stat *st)
 	       (!st->st_uid || st->st_uid == audit.uid);
 }
 
-static bool is_good(const struct sframe_file *head, const struct loaded *obj,
-		    u64 file_size)
+static bool is_for(const struct sframe_file *head, const struct loaded *obj)
 {
 	if (*(const u64 *)head->magic != *(const u64 *)SFRAME_FILE_MAGIC ||
 	    head->version != SFRAME_FILE_VERSION || head->format != 2 ||
@@ -61,10 +69,18 @@ static bool is_good(const struct sframe_file *head, const struct loaded *obj,
 	for (u32 i = 0; i < obj->id_size; i++)
 		if (head->build_id[i] != obj->id[i])
 			return false;
-	return head->table_size && head->table_size < MAX_TABLE &&
-	       head->table_offset % AUDIT_PAGE == 0 &&
-	       head->table_offset <= file_size &&
-	       head->table_size <= file_size - head->table_offset;
+	return true;
+}
+
+static bool is_whole(const struct start *start, u64 file_size)
+{
+	const struct sframe_file *head = &start->file;
+
+	return start->table.preamble.magic == SFRAME_MAGIC &&
+	       start->table.preamble.version == SFRAME_VERSION_2 &&
+	       head->table_offset == SFRAME_FILE_TABLE &&
+	       head->table_size && head->table_size < MAX_TABLE &&
+	       head->table_size <= file_size - SFRAME_FILE_TABLE;
 }
 
 static long map_at(u64 start, u64 size, int prot, int flags, long fd,
@@ -153,22 +169,24 @@ static u64 copy_near(long fd, const struct sframe_file *head, u64 want)
 static struct place map_file(long fd, const struct loaded *obj)
 {
 	struct place place = { };
-	struct sframe_file head;
+	const struct sframe_file *head;
+	struct start start;
 	struct stat st;
 	long at;
 	u64 want;
 
 	if (sys4(SYS_newfstatat, fd, (u64)"", (u64)&st, AT_EMPTY_PATH) ||
 	    !is_trusted(&st) ||
-	    sys4(SYS_read, fd, (u64)&head, sizeof(head), 0) != sizeof(head) ||
-	    !is_good(&head, obj, st.st_size))
+	    sys4(SYS_read, fd, (u64)&start, sizeof(start), 0) != sizeof(start) ||
+	    !is_for(&start.file, obj) || !is_whole(&start, st.st_size))
 		return place;
-	want = head.table_vaddr + obj->bias;
-	at = map_at(want, head.table_size, PROT_READ, MAP_SHARED, fd,
-		    head.table_offset);
-	place.start = is_error(at) ? copy_near(fd, &head, want) : want;
+	head = &start.file;
+	want = head->table_vaddr + obj->bias;
+	at = map_at(want, head->table_size, PROT_READ, MAP_SHARED, fd,
+		    head->table_offset);
+	place.start = is_error(at) ? copy_near(fd, head, want) : want;
 	if (place.start)
-		place.size = head.table_size;
+		place.size = head->table_size;
 	return place;
 }
 

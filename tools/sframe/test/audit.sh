@@ -1,5 +1,5 @@
-# shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
 # Cases of run.sh and guest.sh: libsframe-audit.so and sframe run, on kernels with
 # and without tables.
 # shellcheck disable=SC2154 # OUT, HERE and SFRAME are those of the script
@@ -7,13 +7,17 @@
 AUDIT=$OUT/libsframe-audit.so
 # What no other mapping has in its name.
 TABLES=audit-cache
-# A process may have 8192 tables; a file system that is slow allows for fewer.
+# A process may have 8192 tables.
 DLOPENS=${DLOPENS:-10000}
-STARTS=${STARTS:-500}
 
-build_audit_program() {
-	gcc -O2 -Wall -D_GNU_SOURCE -iquote "$HERE/.." -iquote "$srctree/include" \
-		-Wl,--build-id -o "$OUT/audit_program" "$HERE/audit_program.c"
+# compile SOURCE FILE [OPTION...]: unless it has been done already
+compile() {
+	local source=$1 file=$2
+
+	shift 2
+	[ "$file" -nt "$source" ] ||
+		gcc -O2 -Wall -D_GNU_SOURCE -iquote "$HERE/.." -iquote "$srctree/include" \
+			-Wl,--build-id -o "$file" "$source" "$@"
 }
 
 # A library, and a program that is linked with sixty.
@@ -24,11 +28,15 @@ build_libraries() {
 	for ((i = 1; i <= 60; i++)); do
 		libs+=("-ll$i")
 		[ ! -e "$OUT/libs/libl$i.so" ] || continue
-		echo "int f$i(int n) { return n + $i; }" | gcc -shared -fPIC -O2 -Wl,--build-id \
-			-o "$OUT/libs/libl$i.so" -x c -
+		echo "int f$i(int n) { return n + $i; }" > "$OUT/libs/source.c"
+		compile "$OUT/libs/source.c" "$OUT/libs/libl$i.so" -shared -fPIC
 	done
-	echo 'int main(void) { return 0; }' | gcc -O2 -Wl,--build-id -o "$OUT/sixty" -x c - \
-		-x none -Wl,--no-as-needed -L"$OUT/libs" -Wl,-rpath,"$OUT/libs" "${libs[@]}"
+	[ ! -e "$OUT/sixty" ] || return 0
+	printf '%s\n' '#include <unistd.h>' \
+		'int main(int argc, char **argv) { return argc > 1 ? pause() : 0; }' > "$OUT/sixty.c"
+	# shellcheck disable=SC2016 # the dynamic linker's variable
+	compile "$OUT/sixty.c" "$OUT/sixty" -Wl,--no-as-needed -L"$OUT/libs" \
+		'-Wl,-rpath,$ORIGIN/libs' "${libs[@]}"
 }
 
 has_feature() {
@@ -202,12 +210,19 @@ static_tls_is_left() {
 	[ "$with" -ge "$without" ]
 }
 
+build_static_programs() {
+	local kind
+
+	# dlopen() in a static program is what the linker warns of.
+	for kind in -static -static-pie; do
+		compile "$HERE/audit_program.c" "$OUT/static$kind" $kind 2> "$OUT/static.warnings"
+	done
+}
+
 static_programs_run() {
 	local kind
 
 	for kind in -static -static-pie; do
-		gcc -O2 -Wall -D_GNU_SOURCE $kind -iquote "$HERE/.." -iquote "$srctree/include" \
-			-Wl,--build-id -o "$OUT/static$kind" "$HERE/audit_program.c" 2> "$OUT/static.warnings"
 		"$SFRAME" cache --quiet --cache-dir "$OUT/$TABLES" "$OUT/static$kind"
 		status 2 "$SFRAME" run --quiet "$OUT/static$kind" nonsense
 		has_feature || continue
@@ -220,32 +235,8 @@ static_programs_run() {
 	status 126 "$SFRAME" run /etc/passwd
 }
 
-# microseconds COMMAND...: of STARTS runs, the mean of one
-microseconds() {
-	local start=${EPOCHREALTIME/./} i
-
-	for ((i = 0; i < STARTS; i++)); do
-		"$@"
-	done
-	echo $(((${EPOCHREALTIME/./} - start) / STARTS))
-}
-
-start_up_cost() {
-	local program without with off
-
-	for program in /bin/true "$OUT/sixty"; do
-		microseconds "$program" > "$OUT/null"
-		without=$(microseconds "$program")
-		export LD_AUDIT=$AUDIT SFRAME_CACHE_DIR=$OUT/$TABLES
-		with=$(microseconds "$program")
-		export SFRAME_AUDIT=off
-		off=$(microseconds "$program")
-		unset LD_AUDIT SFRAME_CACHE_DIR SFRAME_AUDIT
-		echo "# start of ${program##*/}: $without us without, $with us with, $off us with SFRAME_AUDIT=off"
-	done
-}
-
 audit_cases() {
+	try audit-program compile "$HERE/audit_program.c" "$OUT/audit_program"
 	try audit-libraries build_libraries
 	try audit-cache fill_audit_cache
 	try audit-no-tls library_has_no_tls_and_needs_none
@@ -262,7 +253,6 @@ audit_cases() {
 		skip audit-set-user-id "needs root"
 	fi
 	try audit-static-tls static_tls_is_left
+	try run-static-programs build_static_programs
 	try run-static static_programs_run
-	try audit-start-up start_up_cost
-	cat "$OUT/log/audit-start-up"
 }

@@ -14,6 +14,8 @@
  *	strict			enter seccomp's strict mode and end
  *	load LIB		only that
  *	spin SECONDS		use that much of a processor
+ *	in DIR [NAME=VALUE]... PROGRAM [ARGUMENT]...
+ *				run it with DIR for its root, and these variables
  *	starts N PROGRAM	nanoseconds from one start of PROGRAM to its end,
  *				the mean of N
  */
@@ -216,6 +218,17 @@ static int start_often(int times, char *program)
 	return 0;
 }
 
+static int run_in(const char *root, char **argv)
+{
+	if (chroot(root) || chdir("/"))
+		return 2;
+	for (; *argv && strchr(*argv, '='); argv++)
+		putenv(*argv);
+	if (*argv)
+		execv(*argv, argv);
+	return 2;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -236,6 +249,8 @@ int main(int argc, char **argv)
 		return load(argv[2]);
 	if (!strcmp(what, "spin") && argc == 3)
 		return spin(atof(argv[2]));
+	if (!strcmp(what, "in") && argc > 3)
+		return run_in(argv[2], argv + 3);
 	if (!strcmp(what, "starts") && argc == 4)
 		return start_often(atoi(argv[2]), argv[3]);
 	return 2;
