@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The demo: build a program, record it with perf, measure and draw its stacks."""
+"""The demo: record programs with perf on two kernels, measure and draw their stacks."""

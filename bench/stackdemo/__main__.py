@@ -4,26 +4,32 @@
 import argparse
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
-from . import report
+from . import report, tables
 from .build import build_variants
 from .common import OUT, DemoError, say, shown
 from .perf import read
-from .runs import KERNELS, RUNS, check_kernels, check_same_work, default_into, record
+from .runs import check_kernels, check_same_work, default_into, record
+from .workloads import KERNELS, LUA, WORKLOADS, Workload
 
 DESCRIPTION = """\
-Build Lua from Debian's source package without frame pointers, run a script
-under stock perf on the base kernel and on this series, and compare the stacks."""
+Run programs straight from Debian under stock perf, on the base kernel and on
+this series with tables made of their .eh_frame, and compare the stacks. Lua,
+built twice from Debian's source, tells the size of a sample in comparison with
+frame pointers."""
 
 EXAMPLES = """\
 examples:
-  bench/demo                 all of it; the kernels must be built (make kernel)
-  bench/demo --quick         one second a recording, to try things out
-  bench/demo --seconds 20    smoother figures
-  bench/demo --report        read the recordings of the last run again
+  bench/demo                     all of it; the kernels must be built (make kernel)
+  bench/demo --only xz,nginx     some of the programs
+  bench/demo --quick             one second a recording, to try things out
+  bench/demo --seconds 20        smoother figures
+  bench/demo --report            read the recordings of the last run again
 
-outputs in .build/demo: table.md, flamegraph.html, runs/*.data (for perf report)
+outputs in .build/demo: table.md, flamegraph.html, misses.txt (where chains end
+early), runs/*.data (for perf report)
 exit status: 0 all figures are as promised, 1 something failed, 2 usage"""
 
 
@@ -38,15 +44,27 @@ def positive(text: str) -> float:
     return value
 
 
+def chosen(text: str) -> list[Workload]:
+    """The workloads of that name, in the order of the table."""
+    names = {name.strip() for name in text.split(",")}
+    known = [workload.name for workload in WORKLOADS]
+    if unknown := sorted(names.difference(known)):
+        raise argparse.ArgumentTypeError(f"{', '.join(unknown) or text}: not known; "
+                                         f"there are {', '.join(known)}")
+    return [workload for workload in WORKLOADS if workload.name in names]
+
+
 def arguments() -> argparse.Namespace:
     """The options."""
     parser = argparse.ArgumentParser(prog="bench/demo", description=DESCRIPTION, epilog=EXAMPLES,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     length = parser.add_mutually_exclusive_group()
-    length.add_argument("--seconds", type=positive, default=5.0, metavar="N",
-                        help="processor time of each recording (default: 5)")
+    length.add_argument("--seconds", type=positive, default=4.0, metavar="N",
+                        help="length of each recording (default: 4)")
     length.add_argument("--quick", dest="seconds", action="store_const", const=1.0,
                         help="the same as --seconds 1")
+    parser.add_argument("--only", type=chosen, default=list(WORKLOADS), metavar="NAME[,NAME]",
+                        help="of " + ", ".join(workload.name for workload in WORKLOADS))
     parser.add_argument("--report", action="store_true",
                         help="record nothing; report on the recordings that are there")
     return parser.parse_args()
@@ -59,28 +77,38 @@ def write(path: Path, text: str) -> None:
     partial.replace(path)
 
 
+def make_recordings(workloads: Sequence[Workload], seconds: float, into: Path) -> None:
+    """All of them, one boot a kernel."""
+    check_kernels()
+    if LUA in workloads:
+        build_variants()
+    tables.fill(workloads)
+    for kernel in KERNELS:
+        start = time.monotonic()
+        record(kernel, workloads, seconds, into)
+        say(f"{kernel} kernel: done in {time.monotonic() - start:.0f} s")
+
+
 def demo(options: argparse.Namespace) -> int:
     """Build, record, report; the exit status."""
+    workloads: list[Workload] = options.only
     OUT.mkdir(parents=True, exist_ok=True)
     into = default_into()
     if not options.report:
-        check_kernels()
-    lua = build_variants()
-    if not options.report:
-        for kernel in KERNELS:
-            start = time.monotonic()
-            record(kernel, lua, options.seconds, into)
-            say(f"{kernel} kernel: done in {time.monotonic() - start:.0f} s")
-    checksum = check_same_work(into)
-    say(f"all runs computed {checksum}; reading the recordings")
-    results = {run: report.Measured(read(run.path(into)), str(lua[run.program]))
-               for run in RUNS}
-    write(OUT / "table.md", report.document(results))
-    write(OUT / "flamegraph.html", report.flamegraph(results))
-    print(report.text(results))
+        make_recordings(workloads, options.seconds, into)
+    results: report.Results = {}
+    for workload in workloads:
+        checksum = check_same_work(workload, into)
+        say(f"{workload.name}: all runs computed {checksum}; reading the recordings")
+        results |= {run: report.Measured(read(run.path(into)), run.program)
+                    for run in workload.runs}
+    write(OUT / "table.md", report.document(workloads, results))
+    write(OUT / "misses.txt", report.all_misses(workloads, results))
+    write(OUT / "flamegraph.html", report.flamegraph(workloads, results))
+    print(report.text(workloads, results))
     print(f"Flame graphs: {shown(OUT / 'flamegraph.html')}; the table: {shown(OUT / 'table.md')}")
     sys.stdout.flush()
-    failed = report.failures(results)
+    failed = report.failures(workloads, results)
     for line in failed:
         print(f"demo: {line}", file=sys.stderr)
     return 1 if failed else 0

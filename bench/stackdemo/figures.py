@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
-"""From samples to figures: how deep, how complete, where the leaf is."""
+"""From samples to figures: how deep, how complete, what is missed."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from .samples import Frame, Sample
+from .code import Code, code_of
+from .samples import UNKNOWN, Frame, Sample
+from .workloads import Program
 
-ROOT = "main"
+Codes = Callable[[str], Code]
 
 
 @dataclass(frozen=True)
@@ -21,7 +23,32 @@ class Figures:
     garbage: float
 
 
-def measure(samples: Sequence[Sample], program: str) -> Figures | None:
+def of_program(samples: Sequence[Sample], program: Program) -> list[Sample]:
+    """The program's own: perf and `sframe run` are sampled until they have become it."""
+    return [sample for sample in samples if sample.comm == program.comm]
+
+
+def instruction(sample: Sample, index: int) -> int | None:
+    """Where in its file the frame is: a caller's return address may be past its end."""
+    offset = sample.frames[index].offset
+    return offset if offset is None or index == 0 else offset - 1
+
+
+def is_complete(sample: Sample, program: Program, codes: Codes = code_of) -> bool:
+    """Whether the chain reaches the start of its thread.
+
+    That is a frame without caller, or, where the program names one, its root.
+    """
+    if not sample.frames:
+        return False
+    if program.root and sample.reaches(program.root, program.path):
+        return True
+    offset = instruction(sample, len(sample.frames) - 1)
+    return offset is not None and codes(sample.frames[-1].dso).is_outermost(offset)
+
+
+def measure(samples: Sequence[Sample], program: Program,
+            codes: Codes = code_of) -> Figures | None:
     """Figures of a group; None for no samples: there is no mean of nothing."""
     count = len(samples)
     if not count:
@@ -29,48 +56,67 @@ def measure(samples: Sequence[Sample], program: str) -> Figures | None:
     return Figures(
         samples=count,
         depth=sum(sample.depth for sample in samples) / count,
-        complete=100 * sum(sample.reaches(ROOT, program) for sample in samples) / count,
+        complete=100 * sum(is_complete(sample, program, codes) for sample in samples) / count,
         garbage=100 * sum(sample.has_garbage for sample in samples) / count,
     )
 
 
-def leaf_kind(sample: Sample, program: str) -> str:
-    """Which text the sample was taken in: own, libc or other."""
-    leaf = sample.leaf
-    if leaf is None or not leaf.is_mapped:
-        return "other"
-    if leaf.dso == program:
-        return "own"
-    return "libc" if PurePath(leaf.dso).name.startswith("libc.so") else "other"
+def cause(sample: Sample, codes: Codes = code_of) -> str:
+    """Where a chain ends that should have gone on: the last frame that is in a file."""
+    mapped = [index for index, frame in enumerate(sample.frames) if frame.is_mapped]
+    if not mapped:
+        return "no frame in any file"
+    frame, offset = sample.frames[mapped[-1]], instruction(sample, mapped[-1])
+    text = PurePath(frame.dso).name
+    if frame.offset is not None and offset is not None:
+        text += f"+{frame.offset:#x}"
+        code = codes(frame.dso)
+        start = code.function(offset)
+        # Of a file that is not at hand, as the vDSO, nothing is known.
+        if code.functions:
+            text += " (no unwind information)" if start is None else f" (function {start:#x})"
+    if frame.symbol != UNKNOWN:
+        text += f" {frame.symbol}"
+    return text + (" at the leaf" if mapped[-1] == 0 else "")
 
 
-def by_leaf(samples: Sequence[Sample], program: str) -> dict[str, list[Sample]]:
-    """Group samples by the text of their leaf, in the order of the table."""
-    groups: dict[str, list[Sample]] = {"own": [], "libc": [], "other": []}
-    for sample in samples:
-        groups[leaf_kind(sample, program)].append(sample)
-    return groups
+def misses(samples: Sequence[Sample], program: Program,
+           codes: Codes = code_of) -> Counter[str]:
+    """How many chains end early, by where."""
+    return Counter(cause(sample, codes) for sample in samples
+                   if not is_complete(sample, program, codes))
 
 
-def frame_name(frame: Frame) -> str:
-    """A name that stands for the frame in a folded stack."""
+def frame_name(frame: Frame, offset: int | None, codes: Codes = code_of) -> str:
+    """A name that stands for the function in a folded stack.
+
+    A function of a stripped file is named by where it starts, or as a start itself.
+    """
     if not frame.is_mapped:
         return "[not in any file]"
-    if frame.symbol == "[unknown]":
-        return f"[{PurePath(frame.dso).name}]"
-    return frame.symbol
+    if frame.symbol != UNKNOWN:
+        return frame.symbol
+    file = PurePath(frame.dso).name
+    if offset is None:
+        return f"[{file}]"
+    code = codes(frame.dso)
+    if code.is_outermost(offset):
+        return f"[start in {file}]"
+    start = code.function(offset)
+    return f"[{file}]" if start is None else f"[{file} {start:#x}]"
 
 
-def folded(sample: Sample) -> tuple[str, ...]:
+def folded(sample: Sample, codes: Codes = code_of) -> tuple[str, ...]:
     """The stack, root first; a row of addresses that are no code is one entry."""
     names: list[str] = []
-    for frame in reversed(sample.frames):
-        name = frame_name(frame)
+    for index in reversed(range(len(sample.frames))):
+        frame = sample.frames[index]
+        name = frame_name(frame, instruction(sample, index), codes)
         if frame.is_mapped or not names or names[-1] != name:
             names.append(name)
     return tuple(names)
 
 
-def fold(samples: Sequence[Sample]) -> Counter[tuple[str, ...]]:
+def fold(samples: Sequence[Sample], codes: Codes = code_of) -> Counter[tuple[str, ...]]:
     """How often each stack was seen."""
-    return Counter(folded(sample) for sample in samples)
+    return Counter(folded(sample, codes) for sample in samples)

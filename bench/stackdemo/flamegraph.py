@@ -34,6 +34,15 @@ class Graph:
     stacks: Counter[tuple[str, ...]]
 
 
+@dataclass(frozen=True)
+class Pair:
+    """Two graphs that are shown side by side, and the name of their tab."""
+
+    name: str
+    before: Graph
+    after: Graph
+
+
 def go_constant(text: str, name: str) -> str:
     """The value of a constant made of raw and quoted Go strings joined by +."""
     start = re.search(rf"^const {name} = ", text, re.MULTILINE)
@@ -89,15 +98,25 @@ def script_json(value: Any) -> str:
     return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
 
 
-def section(index: int, graph: Graph) -> str:
+def place(graph: Graph) -> str:
     """The place of one graph in the page."""
-    return (f'<section><h2>{html.escape(graph.title)}</h2>'
+    return (f'<div class="graph"><h2>{html.escape(graph.title)}</h2>'
             f'<p>{html.escape(graph.note)}</p>'
-            f'<div class="details" id="details{index}">&nbsp;</div>'
-            f'<div class="chart" id="chart{index}"></div></section>')
+            '<div class="found"></div><div class="details"></div>'
+            '<div class="chart"></div></div>')
 
 
-def page(title: str, intro: str, graphs: Sequence[Graph],
+def section(pair: Pair) -> str:
+    """The place of a pair."""
+    return f'<section class="pair" hidden>{place(pair.before)}{place(pair.after)}</section>'
+
+
+def tab(pair: Pair) -> str:
+    """What chooses a pair."""
+    return f'<button type="button" role="tab">{html.escape(pair.name)}</button>'
+
+
+def page(title: str, intro: str, pairs: Sequence[Pair],
          sources: Path = SOURCES) -> str:
     """The whole page."""
     script, style = assets(sources)
@@ -106,9 +125,11 @@ def page(title: str, intro: str, graphs: Sequence[Graph],
         "title": html.escape(title),
         "intro": html.escape(intro),
         "style": style,
-        "sections": "\n".join(section(i, graph) for i, graph in enumerate(graphs)),
+        "tabs": "".join(tab(pair) for pair in pairs),
+        "sections": "\n".join(section(pair) for pair in pairs),
         "package": script.replace("</script", "<\\/script"),
-        "graphs": script_json([tree(graph.stacks) for graph in graphs]),
+        "graphs": script_json([[tree(pair.before.stacks), tree(pair.after.stacks)]
+                               for pair in pairs]),
     }
     # One pass: a value that contains a place holder is left alone.
     text = re.sub(r"@@(\w+)@@", lambda match: values[match[1]], template)

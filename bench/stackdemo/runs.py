@@ -1,42 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Which recordings there are, and how they are made in a guest."""
+"""How recordings are made in a guest, and whether they are of the same work."""
 
 import re
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from .common import OUT, REPO, DemoError, say, shown
+from .workloads import KERNELS, Run, Workload
 
 FREQUENCY = 999
-KERNELS = ("base", "series")
-
-
-@dataclass(frozen=True)
-class Run:
-    """One recording: a kernel, a way to build the program, a way to unwind."""
-
-    kernel: str
-    program: str
-    mode: str
-
-    @property
-    def name(self) -> str:
-        """Name of its files."""
-        return f"{self.kernel}-{self.program}-{self.mode.replace(',', '-')}"
-
-    def path(self, into: Path) -> Path:
-        """The recording itself."""
-        return into / f"{self.name}.data"
-
-
-BASE = Run("base", "sframe", "fp")
-DWARF = Run("base", "sframe", "dwarf")
-BASE_FP = Run("base", "fp", "fp")
-OURS = Run("series", "sframe", "fp,defer")
-OURS_FP = Run("series", "fp", "fp")
-RUNS = (BASE, DWARF, BASE_FP, OURS, OURS_FP)
 
 
 def remove(runs: Sequence[Run], into: Path) -> None:
@@ -54,18 +27,21 @@ def check_kernels() -> None:
             raise DemoError(f"{kernel} kernel: not built; run dev/kernel {kernel}")
 
 
-def record(kernel: str, lua: dict[str, Path], seconds: float, into: Path) -> None:
+def record(kernel: str, workloads: Sequence[Workload], seconds: float, into: Path) -> None:
     """Boot one kernel and make its recordings."""
-    runs = [run for run in RUNS if run.kernel == kernel]
+    chosen = [(workload, run) for workload in workloads for run in workload.runs
+              if run.kernel == kernel]
+    runs = [run for _, run in chosen]
     into.mkdir(parents=True, exist_ok=True)
     remove(runs, into)
-    specs = [f"{run.name}:{run.mode}:{lua[run.program]}" for run in runs]
+    specs = [f"{run.name}:{run.mode}:{workload.name}:{run.program.path}"
+             for workload, run in chosen]
     # An emulated guest needs up to 20 s for what perf does before and after.
     limit = int(60 + len(runs) * (60 + 4 * seconds))
     say(f"booting the {kernel} kernel: {len(runs)} recordings of {seconds:g} s")
     command = [str(REPO / "vm/run"), "--kernel", kernel, "--timeout", str(limit), "--",
                str(REPO / "bench/record-guest"), str(into), f"{seconds:g}", str(FREQUENCY),
-               *specs]
+               str(OUT), *specs]
     status = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                             check=False).returncode
     if status:
@@ -73,19 +49,19 @@ def record(kernel: str, lua: dict[str, Path], seconds: float, into: Path) -> Non
                         f"see above and the logs in {shown(into)}")
 
 
-def check_same_work(into: Path) -> str:
+def check_same_work(workload: Workload, into: Path) -> str:
     """All runs must have computed the same; return the checksum."""
     seen: dict[str, list[str]] = {}
-    for run in RUNS:
+    for run in workload.runs:
         path = into / f"{run.name}.out"
         text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
         match = re.search(r"^checksum ([0-9a-f]{8}) rounds \d+$", text, re.MULTILINE)
         if not match:
-            raise DemoError(f"{shown(path)}: the program printed no checksum; "
+            raise DemoError(f"{shown(path)}: the load printed no checksum; "
                             f"see {run.name}.log beside it")
         seen.setdefault(match[1], []).append(run.name)
     if len(seen) > 1:
-        raise DemoError("the runs computed different checksums: " + "; ".join(
+        raise DemoError(f"{workload.name}: the runs computed different checksums: " + "; ".join(
             f"{value} in {', '.join(names)}" for value, names in seen.items()))
     return next(iter(seen))
 

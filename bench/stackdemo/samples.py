@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Read the text of `perf script -F comm,tid,ip,sym,dso --no-inline`.
+"""Read the text of `perf script -F comm,tid,ip,sym,dso,dsoff --no-inline`.
 
 A sample is a header line (command and thread), one indented line a frame from
 the leaf outwards, and an empty line. perf merges a deferred call chain into the
@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-FIELDS = "comm,tid,ip,sym,dso"
+FIELDS = "comm,tid,ip,sym,dso,dsoff"
 UNKNOWN = "[unknown]"
 
 HEADER = re.compile(r"^\s*(\S.*?)\s+(-?\d+)\s*:?\s*$")
-FRAME = re.compile(r"^\s+([0-9a-f]+) (.+?) \((.*)\)\s*$")
+FRAME = re.compile(r"^\s+([0-9a-f]+) (.+?) \((.*?)(?:\+0x([0-9a-f]+))?\)\s*$")
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,8 @@ class Frame:
 
     symbol: str
     dso: str
+    # In the file; None where perf names no file or no position.
+    offset: int | None = None
 
     @property
     def is_mapped(self) -> bool:
@@ -90,7 +92,7 @@ def parse(lines: Iterable[str]) -> Recording:
         if sample is not None:
             match = FRAME.match(line)
             if match:
-                frame = Frame(match[2], match[3])
+                frame = Frame(match[2], match[3], int(match[4], 16) if match[4] else None)
                 if not frame.is_kernel:
                     sample.frames.append(frame)
                 continue

@@ -54,27 +54,33 @@ class GoTest(Scratch):
 
 class PageTest(Scratch):
     def page(self, script: str = "flame", title: str = "T", stacks=STACKS) -> str:
-        return flamegraph.page("Title", "intro", [flamegraph.Graph(title, "note", stacks)],
+        before = flamegraph.Graph(title, "note", stacks)
+        after = flamegraph.Graph("after", "note", Counter({("x",): 1}))
+        return flamegraph.page("Title", "intro", [flamegraph.Pair("a<b", before, after)],
                                package(self.dir / "p", script))
 
     def test_installed_package_gives_a_self_contained_page(self):
         graphs = [flamegraph.Graph(name, "note", STACKS) for name in ("before", "after")]
-        text = flamegraph.page("Title", "intro", graphs)
+        text = flamegraph.page("Title", "intro", [flamegraph.Pair(name, *graphs)
+                                                  for name in ("xz", "perl", "nginx")])
         self.assertIsNone(flamegraph.EXTERNAL.search(text))
         self.assertIsNone(re.search(r"(src|href)\s*=\s*[\"']?http|<link|<script[^>]+src", text))
         self.assertIn("d3.flamegraph()", text)
         self.assertIn("exports.flamegraph = flamegraph", text)
         self.assertIn(".d3-flame-graph rect", text)
-        self.assertEqual(text.count('class="chart"'), 2)
+        self.assertEqual(text.count('class="chart"'), 6)
+        self.assertEqual(text.count('role="tab"'), 3)
         self.assertNotIn("@@", text)
 
     def test_the_data_is_in_the_page(self):
-        data = re.search(r"^const graphs = (.*);$", self.page(), re.MULTILINE)
-        self.assertEqual(json.loads(data[1]), [flamegraph.tree(STACKS)])
+        data = re.search(r"^const pairs = (.*);$", self.page(), re.MULTILINE)
+        self.assertEqual(json.loads(data[1]), [[flamegraph.tree(STACKS),
+                                                flamegraph.tree(Counter({("x",): 1}))]])
 
     def test_names_cannot_break_out(self):
         text = self.page(title="<b>&", stacks=Counter({("</script><script>alert(1)", "@@style@@"): 1}))
         self.assertIn("&lt;b&gt;&amp;", text)
+        self.assertIn(">a&lt;b</button>", text)
         self.assertEqual(text.count("<script>"), 2)
         self.assertIn("@@style@@", text)
 

@@ -3,7 +3,7 @@
 
 import unittest
 
-from helper import DATA, LIBC, LUA
+from helper import DATA, LIBC, LUA_FILE as LUA
 from stackdemo.samples import Frame, parse
 
 
@@ -53,6 +53,14 @@ class ParseTest(unittest.TestCase):
         self.assertEqual(got.samples[0].comm, "my prog:1")
         self.assertEqual(got.samples[0].frames,
                          [Frame("operator()", "/tmp/a b (deleted)"), Frame("f(int)", "/x (y)/z")])
+
+    def test_positions_in_files(self):
+        got = parse(["xz 7", "\t 55d0 f (/usr/bin/xz+0x2a)", "\t 55d1 g (/x+0x1/y (deleted)+0xb0)",
+                     "\t 55d2 [unknown] ([unknown])", "\t 55d3 h+0x10 (/x+0xzz)"])
+        self.assertEqual(got.samples[0].frames,
+                         [Frame("f", "/usr/bin/xz", 0x2a),
+                          Frame("g", "/x+0x1/y (deleted)", 0xb0), Frame("[unknown]", "[unknown]"),
+                          Frame("h+0x10", "/x+0xzz")])
 
     def test_kernel_frames_are_left_out(self):
         got = parse(["lua 7", "\tffffffff81 do_syscall_64 ([kernel.kallsyms])",

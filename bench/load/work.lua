@@ -2,7 +2,7 @@
 --
 -- The program that the demo profiles: ordinary Lua work whose C frames nest.
 --
--- usage: lua workload.lua --rounds N | --seconds S
+-- usage: lua work.lua --rounds N | --seconds S
 --
 -- One round turns invoices into JSON and back, sorts, matches, fills templates
 -- and walks trees. It crosses from C to Lua and back all the time: comparators
@@ -280,7 +280,7 @@ end
 local function main(option, value)
 	local limit = tonumber(value)
 	if (option ~= '--rounds' and option ~= '--seconds') or not limit or limit <= 0 then
-		io.stderr:write('usage: lua workload.lua --rounds N | --seconds S\n')
+		io.stderr:write('usage: lua work.lua --rounds N | --seconds S\n')
 		os.exit(2)
 	end
 
