@@ -27,6 +27,8 @@ enum unwind_user_access {
  * @UNWIND_USER_COMPLETE: It reached the outermost frame.
  * @UNWIND_USER_FULL:	  The caller had room for no more frames.
  * @UNWIND_USER_NO_RULE:  Neither a table nor a frame pointer tells the caller.
+ * @UNWIND_USER_NO_REGISTER: A table's rule counts from a register that is known in
+ *			  the innermost frame alone.
  * @UNWIND_USER_FAULT:	  Memory that was needed could not be read.
  * @UNWIND_USER_CORRUPT:  A table or the stack contradicts itself.
  * @UNWIND_USER_BUDGET:	  Tables made the walk too long.
@@ -37,6 +39,7 @@ enum unwind_user_end {
 	UNWIND_USER_COMPLETE,
 	UNWIND_USER_FULL,
 	UNWIND_USER_NO_RULE,
+	UNWIND_USER_NO_REGISTER,
 	UNWIND_USER_FAULT,
 	UNWIND_USER_CORRUPT,
 	UNWIND_USER_BUDGET,

@@ -522,6 +522,7 @@ static void sframe_publish(unsigned long ip, const struct sframe_table *table,
 	section->table.fres = table->fres;
 	section->table.fres_end = table->fres_end;
 	section->table.num_fdes = table->num_fdes;
+	section->table.version = table->version;
 	section->table.pcrel = table->pcrel;
 	/* Pairs with sframe_snapshot(). */
 	smp_store_release(&section->state, SFRAME_OPEN);

@@ -53,6 +53,9 @@ struct sframe_function {
 	u32	num_rows;
 	u8	start_width;	/* bytes of a row's start */
 	u8	repeat;		/* 0, or the bytes after which the rows repeat */
+	bool	flexible;	/* its rows name their registers */
+	bool	signal;		/* see sframe_row::signal */
+	bool	empty_outermost; /* without a row, there is no caller */
 };
 
 static int sframe_read(struct sframe_reader *reader, void *to, u64 from,
@@ -66,11 +69,21 @@ static int sframe_read(struct sframe_reader *reader, void *to, u64 from,
 
 static int sframe_check_preamble(const struct sframe_preamble *preamble)
 {
+	u8 known;
+
 	if (preamble->magic != SFRAME_MAGIC)
 		return -EBADMSG;
-	if (preamble->version != SFRAME_VERSION_2)
+	switch (preamble->version) {
+	case SFRAME_VERSION_2:
+		known = SFRAME_F_KNOWN;
+		break;
+	case SFRAME_VERSION_3:
+		known = SFRAME_V3_F_KNOWN;
+		break;
+	default:
 		return -EOPNOTSUPP;
-	if (preamble->flags & ~SFRAME_F_KNOWN)
+	}
+	if (preamble->flags & ~known)
 		return -EOPNOTSUPP;
 	/*
 	 * A linker that does not merge .sframe sections leaves them one behind
@@ -80,6 +93,30 @@ static int sframe_check_preamble(const struct sframe_preamble *preamble)
 	if (!(preamble->flags & SFRAME_F_FDE_SORTED))
 		return -EOPNOTSUPP;
 	return 0;
+}
+
+/*
+ * Whether another table stands behind one that ends at @from: input that a linker
+ * put one behind the other.  Functions of the second would seem to have no row.
+ * What cannot be read is no table; most sections end here.
+ */
+static bool sframe_is_followed(struct sframe_reader *reader, u64 from, u64 end)
+{
+	struct sframe_preamble next;
+
+	from = (from + 7) & ~7ULL;
+	if (from > end || end - from < sizeof(struct sframe_header))
+		return false;
+	return !sframe_read(reader, &next, from, sizeof(next)) &&
+	       next.magic == SFRAME_MAGIC &&
+	       next.version >= SFRAME_VERSION_1 &&
+	       next.version <= SFRAME_VERSION_3;
+}
+
+static u32 sframe_fde_size(const struct sframe_table *table)
+{
+	return table->version == SFRAME_VERSION_3 ?
+	       sizeof(struct sframe_v3_fde) : sizeof(struct sframe_fde);
 }
 
 /**
@@ -119,8 +156,11 @@ int sframe_open(struct sframe_reader *reader, u64 start, u64 end,
 	fres_end = fres + header.fre_len;
 	if (fres_end > end)
 		return -EBADMSG;
-	if (fdes + (u64)header.num_fdes * sizeof(struct sframe_fde) > fres)
+	table->version = header.preamble.version;
+	if (fdes + (u64)header.num_fdes * sframe_fde_size(table) > fres)
 		return -EBADMSG;
+	if (sframe_is_followed(reader, fres_end, end))
+		return -EOPNOTSUPP;
 
 	table->start = start;
 	table->fdes = fdes;
@@ -133,16 +173,40 @@ int sframe_open(struct sframe_reader *reader, u64 start, u64 end,
 
 static u64 sframe_fde_address(const struct sframe_table *table, u32 index)
 {
-	return table->fdes + (u64)index * sizeof(struct sframe_fde);
+	return table->fdes + (u64)index * sframe_fde_size(table);
 }
 
 /* Addresses wrap modulo 2^64: what lies outside the text is refused later. */
 static u64 sframe_function_start(const struct sframe_table *table, u32 index,
-				 s32 start)
+				 s64 start)
 {
 	u64 base = table->pcrel ? sframe_fde_address(table, index) : table->start;
 
-	return base + (s64)start;
+	return base + start;
+}
+
+/* The field by which the functions are sorted. */
+static int sframe_read_start(struct sframe_reader *reader,
+			     const struct sframe_table *table, u32 index,
+			     u64 *start)
+{
+	u64 at = sframe_fde_address(table, index);
+	__s64 wide;
+	__s32 narrow;
+	int ret;
+
+	static_assert(offsetof(struct sframe_fde, func_start) == 0);
+	static_assert(offsetof(struct sframe_v3_fde, func_start) == 0);
+	if (table->version == SFRAME_VERSION_3) {
+		ret = sframe_read(reader, &wide, at, sizeof(wide));
+	} else {
+		ret = sframe_read(reader, &narrow, at, sizeof(narrow));
+		wide = narrow;
+	}
+	if (ret)
+		return ret;
+	*start = sframe_function_start(table, index, wide);
+	return 0;
 }
 
 /* How many functions start at or before @ip: a binary search, 32 rounds at most. */
@@ -154,15 +218,13 @@ static int sframe_count_starts(struct sframe_reader *reader,
 
 	while (low < high) {
 		u32 mid = low + (high - low) / 2;
-		__s32 start;
+		u64 start;
 		int ret;
 
-		static_assert(offsetof(struct sframe_fde, func_start) == 0);
-		ret = sframe_read(reader, &start, sframe_fde_address(table, mid),
-				  sizeof(start));
+		ret = sframe_read_start(reader, table, mid, &start);
 		if (ret)
 			return ret;
-		if (sframe_function_start(table, mid, start) <= ip)
+		if (start <= ip)
 			low = mid + 1;
 		else
 			high = mid;
@@ -171,27 +233,10 @@ static int sframe_count_starts(struct sframe_reader *reader,
 	return 0;
 }
 
-static int sframe_read_function(struct sframe_reader *reader,
-				const struct sframe_table *table, u32 index,
-				struct sframe_function *func)
+/* What versions 2 and 3 say of a function in the same way. */
+static int sframe_set_info(struct sframe_function *func, u8 info, u8 rep_size)
 {
-	struct sframe_fde fde;
-	int ret;
-
-	ret = sframe_read(reader, &fde, sframe_fde_address(table, index),
-			  sizeof(fde));
-	if (ret)
-		return ret;
-
-	func->start = sframe_function_start(table, index, fde.func_start);
-	func->size = fde.func_size;
-	func->num_rows = fde.num_fres;
-
-	if (fde.fre_off > table->fres_end - table->fres)
-		return -EBADMSG;
-	func->rows = table->fres + fde.fre_off;
-
-	switch (SFRAME_FDE_FRE_TYPE(fde.info)) {
+	switch (SFRAME_FDE_FRE_TYPE(info)) {
 	case SFRAME_FRE_ADDR1:
 		func->start_width = 1;
 		break;
@@ -206,13 +251,96 @@ static int sframe_read_function(struct sframe_reader *reader,
 	}
 
 	func->repeat = 0;
-	if (fde.info & SFRAME_FDE_PCMASK) {
+	if (info & SFRAME_FDE_PCMASK) {
 		/* It divides below. */
-		if (!fde.rep_size)
+		if (!rep_size)
 			return -EBADMSG;
-		func->repeat = fde.rep_size;
+		func->repeat = rep_size;
 	}
 	return 0;
+}
+
+static int sframe_read_function_v2(struct sframe_reader *reader,
+				   const struct sframe_table *table, u32 index,
+				   struct sframe_function *func)
+{
+	struct sframe_fde fde;
+	int ret;
+
+	ret = sframe_read(reader, &fde, sframe_fde_address(table, index),
+			  sizeof(fde));
+	if (ret)
+		return ret;
+
+	func->start = sframe_function_start(table, index, fde.func_start);
+	func->size = fde.func_size;
+	func->num_rows = fde.num_fres;
+	func->flexible = false;
+	func->signal = false;
+	func->empty_outermost = false;
+
+	if (fde.fre_off > table->fres_end - table->fres)
+		return -EBADMSG;
+	func->rows = table->fres + fde.fre_off;
+	return sframe_set_info(func, fde.info, fde.rep_size);
+}
+
+static int sframe_read_attributes(struct sframe_reader *reader,
+				  const struct sframe_table *table, u32 fre_off,
+				  struct sframe_function *func)
+{
+	struct sframe_v3_attributes attr;
+	u64 at = table->fres + fre_off;
+	int ret;
+
+	if (at > table->fres_end || table->fres_end - at < sizeof(attr))
+		return -EBADMSG;
+	ret = sframe_read(reader, &attr, at, sizeof(attr));
+	if (ret)
+		return ret;
+	/* Whoever sets more than is known here means something by it. */
+	if (SFRAME_V3_FDE_TYPE(attr.info2) > SFRAME_V3_FDE_FLEX ||
+	    attr.info2 & SFRAME_V3_FDE_UNUSED2 ||
+	    attr.info & SFRAME_V3_FDE_UNUSED)
+		return -EOPNOTSUPP;
+
+	func->rows = at + sizeof(attr);
+	func->num_rows = attr.num_fres;
+	func->flexible = SFRAME_V3_FDE_TYPE(attr.info2) == SFRAME_V3_FDE_FLEX;
+	func->signal = attr.info & SFRAME_V3_FDE_SIGNAL;
+	/* A signal's frame has a caller, which the kernel's frame tells. */
+	func->empty_outermost = !func->flexible && !func->signal;
+	return sframe_set_info(func, attr.info, attr.rep_size);
+}
+
+static int sframe_read_function_v3(struct sframe_reader *reader,
+				   const struct sframe_table *table, u32 index,
+				   u64 ip, struct sframe_function *func)
+{
+	struct sframe_v3_fde fde;
+	int ret;
+
+	ret = sframe_read(reader, &fde, sframe_fde_address(table, index),
+			  sizeof(fde));
+	if (ret)
+		return ret;
+
+	func->start = sframe_function_start(table, index, fde.func_start);
+	func->size = fde.func_size;
+	/* The rest is in another place; only one that covers @ip needs it. */
+	if (ip < func->start || ip - func->start >= func->size)
+		return 0;
+	return sframe_read_attributes(reader, table, fde.fre_off, func);
+}
+
+/* Only @func's start and size are sure to be set where it does not cover @ip. */
+static int sframe_read_function(struct sframe_reader *reader,
+				const struct sframe_table *table, u32 index,
+				u64 ip, struct sframe_function *func)
+{
+	if (table->version == SFRAME_VERSION_3)
+		return sframe_read_function_v3(reader, table, index, ip, func);
+	return sframe_read_function_v2(reader, table, index, func);
 }
 
 /*
@@ -241,7 +369,7 @@ static int sframe_find_function(struct sframe_reader *reader,
 
 	for (tries = 0; count && tries <= SFRAME_MAX_EMPTY_FDES; tries++) {
 		count--;
-		ret = sframe_read_function(reader, table, count, func);
+		ret = sframe_read_function(reader, table, count, ip, func);
 		if (ret)
 			return ret;
 		/* The start may have changed since the search: look again. */
@@ -283,7 +411,7 @@ static int sframe_fetch(struct sframe_reader *reader,
 	return 0;
 }
 
-static u32 sframe_get_start(const u8 *bytes, u8 width)
+static u32 sframe_get_unsigned(const u8 *bytes, u8 width)
 {
 	switch (width) {
 	case 1:
@@ -295,43 +423,122 @@ static u32 sframe_get_start(const u8 *bytes, u8 width)
 	}
 }
 
-/* The @index-th offset of a row, each of 1 << @size bytes. */
-static s32 sframe_get_offset(const u8 *bytes, u8 size, unsigned int index)
+/**
+ * struct sframe_words - the data words of a row, which are taken one by one
+ * @bytes:	The next one.
+ * @left:	How many there are.
+ * @size:	Each has 1 << @size bytes; 2 at most.
+ */
+struct sframe_words {
+	const u8	*bytes;
+	u8		left;
+	u8		size;
+};
+
+/* The next word, which there is, unsigned; sframe_take_offset() has it signed. */
+static u32 sframe_take_word(struct sframe_words *words)
 {
-	bytes += index << size;
-	switch (size) {
+	u32 word = sframe_get_unsigned(words->bytes, 1 << words->size);
+
+	words->bytes += 1 << words->size;
+	words->left--;
+	return word;
+}
+
+static s32 sframe_take_offset(struct sframe_words *words)
+{
+	u32 word = sframe_take_word(words);
+
+	switch (words->size) {
 	case 0:
-		return (s8)*bytes;
+		return (s8)word;
 	case 1:
-		return (s16)get_unaligned_le16(bytes);
+		return (s16)word;
 	default:
-		return (s32)get_unaligned_le32(bytes);
+		return (s32)word;
 	}
 }
 
-/* Turn a row's info byte and offsets into rules. */
-static int sframe_decode_row(u8 info, const u8 *offsets, struct sframe_row *row)
+static int sframe_decode_default(u8 info, struct sframe_words *words,
+				 struct sframe_row *row)
 {
-	u8 count = SFRAME_FRE_COUNT(info), size = SFRAME_FRE_SIZE(info);
+	if (words->left > 2)
+		return -EBADMSG;
+	row->cfa.base = info & SFRAME_FRE_CFA_BASE_SP ? SFRAME_BASE_SP :
+							SFRAME_BASE_FP;
+	row->cfa.offset = sframe_take_offset(words);
+	if (words->left) {
+		row->fp.base = SFRAME_BASE_CFA;
+		row->fp.offset = sframe_take_offset(words);
+		row->fp.deref = true;
+	}
+	return 0;
+}
+
+/* A rule of a flexible row; @rule stays as it is where the row has none. */
+static int sframe_decode_rule(struct sframe_words *words, bool is_cfa,
+			      struct sframe_rule *rule)
+{
+	u32 control, reg;
+
+	control = words->left ? sframe_take_word(words) : 0;
+	if (!control)
+		return is_cfa ? -EBADMSG : 0;
+	if (control & SFRAME_V3_CONTROL_UNUSED)
+		return -EOPNOTSUPP;
+	if (!words->left)
+		return -EBADMSG;
+
+	reg = control >> SFRAME_V3_CONTROL_REG_SHIFT;
+	if (control & SFRAME_V3_CONTROL_REG)
+		rule->base = reg <= SFRAME_BASE_R15 ? reg : SFRAME_BASE_UNKNOWN;
+	else if (is_cfa)
+		return -EBADMSG;
+	else
+		rule->base = SFRAME_BASE_CFA;
+	rule->deref = control & SFRAME_V3_CONTROL_DEREF;
+	rule->offset = sframe_take_offset(words);
+	return 0;
+}
+
+static int sframe_decode_flexible(struct sframe_words *words,
+				  struct sframe_row *row)
+{
+	int ret;
+
+	ret = sframe_decode_rule(words, true, &row->cfa);
+	if (!ret)
+		ret = sframe_decode_rule(words, false, &row->ra);
+	if (!ret)
+		ret = sframe_decode_rule(words, false, &row->fp);
+	if (!ret && words->left)
+		return -EBADMSG;
+	return ret;
+}
+
+/* Turn a row's info byte and words into rules. */
+static int sframe_decode_row(const struct sframe_function *func, u8 info,
+			     const u8 *bytes, struct sframe_row *row)
+{
+	struct sframe_words words = {
+		.bytes = bytes,
+		.left = SFRAME_FRE_COUNT(info),
+		.size = SFRAME_FRE_SIZE(info),
+	};
 
 	memset(row, 0, sizeof(*row));
-	switch (count) {
-	case 0:
+	row->signal = func->signal;
+	if (!words.left) {
 		row->outermost = true;
 		return 0;
-	case 1:
-		break;
-	case 2:
-		row->fp_saved = true;
-		row->fp_off = sframe_get_offset(offsets, size, 1);
-		break;
-	default:
-		return -EBADMSG;
 	}
-	row->cfa_fp = !(info & SFRAME_FRE_CFA_BASE_SP);
-	row->cfa_off = sframe_get_offset(offsets, size, 0);
-	row->ra_off = SFRAME_AMD64_RA_OFFSET;
-	return 0;
+	row->ra.base = SFRAME_BASE_CFA;
+	row->ra.offset = SFRAME_AMD64_RA_OFFSET;
+	row->ra.deref = true;
+	row->fp.base = SFRAME_BASE_SAME;
+	if (func->flexible)
+		return sframe_decode_flexible(&words, row);
+	return sframe_decode_default(info, &words, row);
 }
 
 /*
@@ -361,7 +568,7 @@ static int sframe_scan_rows(struct sframe_reader *reader,
 				   &bytes);
 		if (ret)
 			return ret;
-		start = sframe_get_start(bytes, func->start_width);
+		start = sframe_get_unsigned(bytes, func->start_width);
 		info = bytes[func->start_width];
 		if (start < previous || SFRAME_FRE_SIZE(info) == 3)
 			return -EBADMSG;
@@ -379,9 +586,12 @@ static int sframe_scan_rows(struct sframe_reader *reader,
 		at += head + words;
 	}
 
-	if (found_info < 0)
+	if (found_info >= 0)
+		return sframe_decode_row(func, found_info, found, row);
+	if (func->num_rows || !func->empty_outermost)
 		return -ENOENT;
-	return sframe_decode_row(found_info, found, row);
+	/* A row without words says the same. */
+	return sframe_decode_row(func, 0, NULL, row);
 }
 
 /**

@@ -25,6 +25,7 @@ struct sframe_reader {
  * @text_start:	The code that the table may speak of ...
  * @text_end:	... and the first address behind it.
  * @num_fdes:	Number of function descriptors.
+ * @version:	Of the format.
  * @pcrel:	Function starts count from their own address.
  */
 struct sframe_table {
@@ -35,27 +36,50 @@ struct sframe_table {
 	u64	text_start;
 	u64	text_end;
 	u32	num_fdes;
+	u8	version;
 	bool	pcrel;
+};
+
+/*
+ * What a rule counts from: a register by its DWARF number on x86-64, the CFA, or
+ * nothing.  The decoder passes no other number on.
+ */
+enum sframe_base {
+	SFRAME_BASE_FP		= 6,
+	SFRAME_BASE_SP		= 7,
+	SFRAME_BASE_R15		= 15,	/* the last register of this sort */
+	SFRAME_BASE_CFA,
+	SFRAME_BASE_SAME,		/* the register has not been touched */
+	SFRAME_BASE_UNKNOWN,		/* a register that cannot be known */
+};
+
+/**
+ * struct sframe_rule - how a register of the caller is found
+ * @offset:	What is added to the base.
+ * @base:	enum sframe_base.
+ * @deref:	The value is the word at base + @offset, not the sum itself.
+ */
+struct sframe_rule {
+	s32	offset;
+	u8	base;
+	bool	deref;
 };
 
 /**
  * struct sframe_row - how to get from a frame to its caller's
- * @cfa_off:	The caller's stack pointer (CFA) is @cfa_off above the frame
- *		pointer where @cfa_fp, else above the stack pointer.
- * @ra_off:	The return address lies at CFA + @ra_off.
- * @fp_off:	The caller's frame pointer lies at CFA + @fp_off where
- *		@fp_saved; else it is still in its register.
- * @cfa_fp:	See @cfa_off.
- * @fp_saved:	See @fp_off.
- * @outermost:	There is no caller; the other fields mean nothing.
+ * @cfa:	The caller's stack pointer; not from the CFA.
+ * @ra:		The return address; never SFRAME_BASE_SAME.
+ * @fp:		The caller's frame pointer.
+ * @outermost:	There is no caller; the rules mean nothing.
+ * @signal:	The frame is a signal's: its caller was interrupted at the
+ *		return address, perhaps on another stack.
  */
 struct sframe_row {
-	s32	cfa_off;
-	s32	ra_off;
-	s32	fp_off;
-	bool	cfa_fp;
-	bool	fp_saved;
-	bool	outermost;
+	struct sframe_rule	cfa;
+	struct sframe_rule	ra;
+	struct sframe_rule	fp;
+	bool			outermost;
+	bool			signal;
 };
 
 int sframe_open(struct sframe_reader *reader, u64 start, u64 end,

@@ -1,21 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The SFrame stack trace format, version 2, as it lies in a .sframe section.
+ * The SFrame stack trace format, versions 2 and 3, as it lies in a .sframe section.
  *
- * Source: "The SFrame Format", shipped with GNU binutils 2.44 and 2.45 (info
- * sframe-spec).  All fields are in target byte order and may be unaligned:
+ * Source: "The SFrame Format", shipped with GNU binutils 2.44 (version 2) and 2.47
+ * (version 3; info sframe-spec).  All fields are in target byte order and may be
+ * unaligned:
  *
  *	+--------------------------+ start of the section
  *	| struct sframe_header     |
  *	| auxiliary header         | auxhdr_len bytes, none defined
  *	+--------------------------+ fdeoff and freoff count from here
- *	| struct sframe_fde []     | num_fdes, sorted by function start
+ *	| struct sframe_fde []     | num_fdes, sorted by function start;
+ *	| or sframe_v3_fde []      | version 3: the latter
  *	+--------------------------+
- *	| frame row entries (FRE)  | fre_len bytes, variable length
+ *	| frame row entries (FRE)  | fre_len bytes, variable length; version 3:
+ *	|                          | before a function's, sframe_v3_attributes
  *	+--------------------------+
  *
  * An FRE is the row's start (1, 2 or 4 bytes, relative to the function), one
- * info byte and up to 15 signed offsets of 1, 2 or 4 bytes.
+ * info byte and up to 15 data words of 1, 2 or 4 bytes.  The words are signed
+ * offsets: of the CFA, and of where the frame pointer was saved.  In flexible
+ * functions of version 3 they are pairs of a control word, which is unsigned,
+ * and an offset, for CFA, return address and frame pointer:
+ *
+ *	base  = control has REG ? register[control >> 3] : CFA
+ *	value = control has DEREF ? *(base + offset) : base + offset
+ *
+ * A control word of 0 stands alone, and means that there is no rule.
  */
 #ifndef _KERNEL_UNWIND_SFRAME_FORMAT_H
 #define _KERNEL_UNWIND_SFRAME_FORMAT_H
@@ -24,11 +35,13 @@
 #include <linux/types.h>
 
 #define SFRAME_MAGIC			0xdee2
+#define SFRAME_VERSION_1		1
 #define SFRAME_VERSION_2		2
+#define SFRAME_VERSION_3		3
 
 /* sframe_preamble::flags */
 #define SFRAME_F_FDE_SORTED		0x1
-/* Every function keeps a frame pointer; says nothing about the rows. */
+/* Version 2: every function keeps a frame pointer; says nothing of the rows. */
 #define SFRAME_F_FRAME_POINTER		0x2
 /*
  * sframe_fde::func_start counts from its own address (binutils 2.45, LLVM),
@@ -37,6 +50,8 @@
 #define SFRAME_F_FDE_FUNC_START_PCREL	0x4
 #define SFRAME_F_KNOWN			(SFRAME_F_FDE_SORTED | \
 					 SFRAME_F_FRAME_POINTER | \
+					 SFRAME_F_FDE_FUNC_START_PCREL)
+#define SFRAME_V3_F_KNOWN		(SFRAME_F_FDE_SORTED | \
 					 SFRAME_F_FDE_FUNC_START_PCREL)
 
 #define SFRAME_ABI_AMD64_LE		3
@@ -70,12 +85,43 @@ struct sframe_fde {
 	__u16	padding;
 } __packed;
 
+/* Sorted, and by its field func_start as in sframe_fde. */
+struct sframe_v3_fde {
+	__s64	func_start;
+	__u32	func_size;
+	__u32	fre_off;		/* of the attributes, in the FREs */
+} __packed;
+
+struct sframe_v3_attributes {
+	__u16	num_fres;
+	__u8	info;
+	__u8	info2;
+	__u8	rep_size;
+} __packed;
+
 static_assert(sizeof(struct sframe_header) == 28);
 static_assert(sizeof(struct sframe_fde) == 20);
+static_assert(sizeof(struct sframe_v3_fde) == 16);
+static_assert(sizeof(struct sframe_v3_attributes) == 5);
 
-/* sframe_fde::info */
+/* sframe_fde::info, sframe_v3_attributes::info */
 #define SFRAME_FDE_FRE_TYPE(info)	((info) & 0xf)
 #define SFRAME_FDE_PCMASK		0x10
+/* ... in version 3 alone: the frame is one that the kernel made for a signal. */
+#define SFRAME_V3_FDE_SIGNAL		0x80
+#define SFRAME_V3_FDE_UNUSED		0x40
+
+/* sframe_v3_attributes::info2 */
+#define SFRAME_V3_FDE_TYPE(info2)	((info2) & 0x1f)
+#define SFRAME_V3_FDE_UNUSED2		0xe0
+#define SFRAME_V3_FDE_DEFAULT		0
+#define SFRAME_V3_FDE_FLEX		1
+
+/* The control words of flexible functions */
+#define SFRAME_V3_CONTROL_REG		0x1
+#define SFRAME_V3_CONTROL_DEREF		0x2
+#define SFRAME_V3_CONTROL_UNUSED	0x4
+#define SFRAME_V3_CONTROL_REG_SHIFT	3
 
 /* SFRAME_FDE_FRE_TYPE(): the width of a row's start */
 #define SFRAME_FRE_ADDR1		0
@@ -88,7 +134,7 @@ static_assert(sizeof(struct sframe_fde) == 20);
 #define SFRAME_FRE_SIZE(info)		(((info) >> 5) & 0x3)
 
 #define SFRAME_FRE_MAX_COUNT		15
-/* start, info byte, offsets: no row is longer */
+/* start, info byte, words: no row is longer */
 #define SFRAME_FRE_MAX_LEN		(4 + 1 + SFRAME_FRE_MAX_COUNT * 4)
 
 #endif /* _KERNEL_UNWIND_SFRAME_FORMAT_H */

@@ -41,10 +41,15 @@
  * @ip:		The frame's instruction: see @exact.
  * @sp:		Its stack pointer.
  * @fp:		Its frame pointer register, whatever it is used for.
+ * @fp_error:	Why @fp is not known: 0, or as unwind_user_apply_rule().  Rules of
+ *		the stack pointer can do without.
  * @exact:	@ip is the next instruction of the frame, as it is for the
  *		innermost one and one that a signal interrupted; else it is a
  *		return address, and the frame is in the call before it.
  * @word:	Size of a stack word.
+ * @regs:	The user registers, while the frame is the innermost; then NULL.
+ * @sigframe:	Where the frame's registers are in memory (see
+ *		ARCH_UNWIND_SIGFRAME_IP), where a signal interrupted it; else 0.
  * @reader:	Reads user memory in the way that this context allows.
  * @end:	Valid when the walk has ended.
  */
@@ -52,8 +57,11 @@ struct unwind_user_walk {
 	unsigned long		ip;
 	unsigned long		sp;
 	unsigned long		fp;
+	int			fp_error;
 	bool			exact;
 	u8			word;
+	const struct pt_regs	*regs;
+	unsigned long		sigframe;
 	struct sframe_reader	reader;
 	enum unwind_user_end	end;
 };
@@ -142,63 +150,133 @@ static unsigned long unwind_user_true_return(unsigned long ip,
 	return ip;
 }
 
-/* Apply @row to the frame.  Returns false, with the reason, when there is no caller. */
-static bool unwind_user_apply(struct unwind_user_walk *walk,
-			      const struct sframe_row *row)
+/* What holds of a step to the caller, whatever the rule: @ip was found at @slot. */
+static bool unwind_user_step(struct unwind_user_walk *walk, unsigned long ip,
+			     unsigned long sp, unsigned long fp,
+			     unsigned long slot)
 {
-	unsigned long base = row->cfa_fp ? walk->fp : walk->sp;
-	unsigned long cfa = base + row->cfa_off, slot = cfa + row->ra_off;
-	u64 words[2];
-	int ret;
-
-	if (row->outermost)
-		return unwind_user_stop(walk, UNWIND_USER_COMPLETE);
-
-	/* Without this a stack could lead in a circle. */
-	if (cfa <= walk->sp || base < walk->sp || cfa >= TASK_SIZE_MAX ||
-	    !IS_ALIGNED(cfa, walk->word))
-		return unwind_user_stop(walk, UNWIND_USER_CORRUPT);
-
-	if (row->fp_saved && row->fp_off == row->ra_off - walk->word) {
-		/* push %rbp was the first instruction: one read for both. */
-		ret = unwind_user_read_words(walk, words, slot - walk->word, 2);
-	} else {
-		words[0] = walk->fp;
-		ret = unwind_user_read_words(walk, &words[1], slot, 1);
-		if (!ret && row->fp_saved)
-			ret = unwind_user_read_words(walk, &words[0],
-						     cfa + row->fp_off, 1);
-	}
-	if (ret)
-		return unwind_user_stop(walk, UNWIND_USER_FAULT);
-
-	walk->ip = unwind_user_true_return(words[1], slot);
-	walk->sp = cfa;
-	walk->fp = words[0];
+	walk->ip = unwind_user_true_return(ip, slot);
+	walk->sp = sp;
+	walk->fp = fp;
 	walk->exact = false;
+	walk->regs = NULL;
+	walk->sigframe = 0;
 	if (!walk->ip)
 		return unwind_user_stop(walk, UNWIND_USER_COMPLETE);
 	return true;
 }
 
-/* The code that keeps a frame pointer has this row everywhere. */
+static int unwind_user_get_register(struct unwind_user_walk *walk,
+				    unsigned int reg, u64 *value)
+{
+	if (reg == SFRAME_BASE_SP) {
+		*value = walk->sp;
+		return 0;
+	}
+	if (reg == SFRAME_BASE_FP) {
+		*value = walk->fp;
+		return walk->fp_error;
+	}
+	if (reg > SFRAME_BASE_R15)
+		return -ENODATA;
+	if (walk->regs) {
+		*value = arch_unwind_user_register(walk->regs, reg);
+		return 0;
+	}
+	if (walk->sigframe)
+		return unwind_user_read_words(walk, value, walk->sigframe +
+					      arch_unwind_sigframe_register(reg),
+					      1);
+	return -ENODATA;
+}
+
+/* Work out a rule of a table.  Returns 0, -EFAULT, or -ENODATA: see above. */
+static int unwind_user_apply_rule(struct unwind_user_walk *walk,
+				  const struct sframe_rule *rule,
+				  unsigned long cfa, u64 *value)
+{
+	u64 base = cfa;
+	int ret = 0;
+
+	if (rule->base == SFRAME_BASE_SAME) {
+		*value = walk->fp;
+		return walk->fp_error;
+	}
+	if (rule->base != SFRAME_BASE_CFA)
+		ret = unwind_user_get_register(walk, rule->base, &base);
+	if (ret)
+		return ret;
+	*value = base + rule->offset;
+	return rule->deref ? unwind_user_read_words(walk, value, *value, 1) : 0;
+}
+
+static bool unwind_user_stop_error(struct unwind_user_walk *walk, int error)
+{
+	return unwind_user_stop(walk, error == -EFAULT ?
+				UNWIND_USER_FAULT : UNWIND_USER_NO_REGISTER);
+}
+
+/* Without this a stack could lead in a circle. */
+static bool unwind_user_sp_rises(const struct unwind_user_walk *walk,
+				 unsigned long sp)
+{
+	return sp > walk->sp && sp < TASK_SIZE_MAX &&
+	       IS_ALIGNED(sp, walk->word);
+}
+
+/*
+ * Apply @row to the frame.  Returns false, with the reason, when there is no
+ * caller.
+ */
+static bool unwind_user_apply(struct unwind_user_walk *walk,
+			      const struct sframe_row *row)
+{
+	bool ra_saved = row->ra.base == SFRAME_BASE_CFA && row->ra.deref;
+	u64 cfa, ra, fp = 0;
+	int ret;
+
+	if (row->outermost)
+		return unwind_user_stop(walk, UNWIND_USER_COMPLETE);
+
+	ret = unwind_user_apply_rule(walk, &row->cfa, 0, &cfa);
+	/* A signal may have come on another stack; it is the caller's room that ends. */
+	if (!ret && !row->signal && !unwind_user_sp_rises(walk, cfa))
+		return unwind_user_stop(walk, UNWIND_USER_CORRUPT);
+	if (!ret)
+		ret = unwind_user_apply_rule(walk, &row->ra, cfa, &ra);
+	if (ret)
+		return unwind_user_stop_error(walk, ret);
+
+	/*
+	 * Compilers say it wrongly of epilogues that have restored the frame
+	 * pointer already.  It may not be needed.
+	 */
+	walk->fp_error = unwind_user_apply_rule(walk, &row->fp, cfa, &fp);
+	if (!unwind_user_step(walk, ra, cfa, fp,
+			      ra_saved ? cfa + row->ra.offset : 0))
+		return false;
+	walk->exact = row->signal;
+	return true;
+}
+
+/* The frame keeps a frame pointer: its caller's, then the return address. */
 static bool unwind_user_next_fp(struct unwind_user_walk *walk)
 {
-	const struct sframe_row row = {
-		.cfa_fp = true,
-		.fp_saved = true,
-		.cfa_off = 2 * walk->word,
-		.ra_off = -1 * walk->word,
-		.fp_off = -2 * walk->word,
-	};
+	unsigned long cfa = walk->fp + 2 * walk->word;
+	u64 words[2];
 
+	if (walk->fp_error)
+		return unwind_user_stop_error(walk, walk->fp_error);
 	/* The psABI has the outermost frame mark itself so. */
 	if (!walk->fp)
 		return unwind_user_stop(walk, UNWIND_USER_COMPLETE);
 	/* Not a frame pointer: it would not point into the stack's used part. */
-	if (walk->fp < walk->sp || !IS_ALIGNED(walk->fp, walk->word))
+	if (walk->fp < walk->sp || !unwind_user_sp_rises(walk, cfa))
 		return unwind_user_stop(walk, UNWIND_USER_NO_RULE);
-	return unwind_user_apply(walk, &row);
+	if (unwind_user_read_words(walk, words, walk->fp, 2))
+		return unwind_user_stop(walk, UNWIND_USER_FAULT);
+	return unwind_user_step(walk, words[1], cfa, words[0],
+				cfa - walk->word);
 }
 
 static bool unwind_user_is_sigreturn_at(struct unwind_user_walk *walk,
@@ -230,20 +308,23 @@ static bool unwind_user_is_sigreturn(struct unwind_user_walk *walk)
  */
 static bool unwind_user_next_signal(struct unwind_user_walk *walk)
 {
+	unsigned long from = walk->sp;
 	u64 ip, sp, fp;
 
-	if (unwind_user_read_words(walk, &ip,
-				   walk->sp + ARCH_UNWIND_SIGFRAME_IP, 1) ||
-	    unwind_user_read_words(walk, &sp,
-				   walk->sp + ARCH_UNWIND_SIGFRAME_SP, 1) ||
-	    unwind_user_read_words(walk, &fp,
-				   walk->sp + ARCH_UNWIND_SIGFRAME_FP, 1))
+	if (unwind_user_read_words(walk, &ip, from + ARCH_UNWIND_SIGFRAME_IP,
+				   1) ||
+	    unwind_user_read_words(walk, &sp, from + ARCH_UNWIND_SIGFRAME_SP,
+				   1) ||
+	    unwind_user_read_words(walk, &fp, from + ARCH_UNWIND_SIGFRAME_FP, 1))
 		return unwind_user_stop(walk, UNWIND_USER_FAULT);
 
 	walk->ip = ip;
 	walk->sp = sp;
 	walk->fp = fp;
+	walk->fp_error = 0;
 	walk->exact = true;
+	walk->regs = NULL;
+	walk->sigframe = from;
 	return true;
 }
 
@@ -331,6 +412,7 @@ void unwind_user(struct unwind_user_trace *trace, struct pt_regs *regs,
 		.fp = frame_pointer(regs),
 		.exact = true,
 		.word = arch_unwind_user_word(regs),
+		.regs = regs,
 		.reader = unwind_user_reader(access),
 	};
 

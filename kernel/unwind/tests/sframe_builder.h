@@ -2,13 +2,14 @@
 /*
  * Builds SFrame tables for tests, in kernel memory.
  *
- *	sframe_build_start(&build);
+ *	sframe_build_start(&build, SFRAME_VERSION_2);
  *	sframe_build_function(&build, text_offset, size, info, rep_size);
  *	sframe_build_row(&build, start, cfa_fp, nr, (s8[]){ cfa, fp });
  *	sframe_build_finish(&build, table_address, text_address);
  *
  * Rows belong to the function before them, functions come sorted; all starts and
- * offsets are one byte wide.
+ * words are one byte wide.  In version 3, sframe_build_flexible() makes the last
+ * function a flexible one; its rows' words are then controls and offsets.
  */
 #ifndef _KERNEL_UNWIND_TESTS_SFRAME_BUILDER_H
 #define _KERNEL_UNWIND_TESTS_SFRAME_BUILDER_H
@@ -32,22 +33,43 @@ struct sframe_build {
 	u32			len;
 };
 
-static inline void sframe_build_start(struct sframe_build *build)
+/* The control words of flexible functions' rules, by DWARF number. */
+#define SFRAME_BUILD_REG(reg)	\
+	((reg) << SFRAME_V3_CONTROL_REG_SHIFT | SFRAME_V3_CONTROL_REG)
+#define SFRAME_BUILD_MEM(reg)	\
+	(SFRAME_BUILD_REG(reg) | SFRAME_V3_CONTROL_DEREF)
+
+static inline void sframe_build_start(struct sframe_build *build, u8 version)
 {
 	memset(build, 0, sizeof(*build));
 	build->header.preamble.magic = SFRAME_MAGIC;
-	build->header.preamble.version = SFRAME_VERSION_2;
+	build->header.preamble.version = version;
 	build->header.preamble.flags = SFRAME_F_FDE_SORTED;
 	build->header.abi_arch = SFRAME_ABI_AMD64_LE;
 	build->header.cfa_fixed_ra_offset = -8;
+}
+
+static inline bool sframe_build_is_v3(const struct sframe_build *build)
+{
+	return build->header.preamble.version == SFRAME_VERSION_3;
+}
+
+/* The last function's attributes, in version 3. */
+static inline struct sframe_v3_attributes *
+sframe_build_attributes(struct sframe_build *build)
+{
+	return (void *)build->fres +
+	       build->fdes[build->header.num_fdes - 1].fre_off;
 }
 
 static inline void sframe_build_function(struct sframe_build *build, s32 text,
 					 u32 size, u8 info, u8 rep_size)
 {
 	struct sframe_fde *fde = &build->fdes[build->header.num_fdes];
+	struct sframe_v3_attributes *attr;
 
-	if (WARN_ON(build->header.num_fdes == SFRAME_BUILD_FDES))
+	if (WARN_ON(build->header.num_fdes == SFRAME_BUILD_FDES ||
+		    build->header.fre_len + sizeof(*attr) > SFRAME_BUILD_FRES))
 		return;
 	build->header.num_fdes++;
 	fde->func_start = text;
@@ -55,11 +77,22 @@ static inline void sframe_build_function(struct sframe_build *build, s32 text,
 	fde->fre_off = build->header.fre_len;
 	fde->info = info;
 	fde->rep_size = rep_size;
+	if (!sframe_build_is_v3(build))
+		return;
+	attr = sframe_build_attributes(build);
+	attr->info = info;
+	attr->rep_size = rep_size;
+	build->header.fre_len += sizeof(*attr);
+}
+
+static inline void sframe_build_flexible(struct sframe_build *build)
+{
+	sframe_build_attributes(build)->info2 = SFRAME_V3_FDE_FLEX;
 }
 
 static inline void sframe_build_row(struct sframe_build *build, u8 start,
 				    bool cfa_fp, unsigned int nr,
-				    const s8 *offsets)
+				    const s8 *words)
 {
 	u8 *at = build->fres + build->header.fre_len;
 
@@ -68,27 +101,49 @@ static inline void sframe_build_row(struct sframe_build *build, u8 start,
 	at[0] = start;
 	at[1] = (cfa_fp ? 0 : SFRAME_FRE_CFA_BASE_SP) | nr << 1;
 	if (nr)
-		memcpy(at + 2, offsets, nr);
+		memcpy(at + 2, words, nr);
 	build->header.fre_len += 2 + nr;
 	build->header.num_fres++;
 	build->fdes[build->header.num_fdes - 1].num_fres++;
+	if (sframe_build_is_v3(build))
+		sframe_build_attributes(build)->num_fres++;
+}
+
+static inline void sframe_build_put_fde(struct sframe_build *build, u32 index,
+					s32 func_start)
+{
+	struct sframe_fde fde = build->fdes[index];
+	struct sframe_v3_fde v3 = {
+		.func_start = func_start,
+		.func_size = fde.func_size,
+		.fre_off = fde.fre_off,
+	};
+	u8 *fdes = build->bytes + sizeof(build->header);
+
+	fde.func_start = func_start;
+	if (sframe_build_is_v3(build))
+		memcpy(fdes + index * sizeof(v3), &v3, sizeof(v3));
+	else
+		memcpy(fdes + index * sizeof(fde), &fde, sizeof(fde));
 }
 
 /* Lay the table out for the address @table, with its text at @text. */
 static inline void sframe_build_finish(struct sframe_build *build, u64 table,
 				       u64 text)
 {
-	u32 fdes_len = build->header.num_fdes * sizeof(struct sframe_fde), i;
+	u32 fde_size = sframe_build_is_v3(build) ?
+		       sizeof(struct sframe_v3_fde) : sizeof(struct sframe_fde);
+	u32 i;
 
-	for (i = 0; i < build->header.num_fdes; i++)
-		build->fdes[i].func_start += (s32)(text - table);
-	build->header.freoff = fdes_len;
-
+	build->header.freoff = build->header.num_fdes * fde_size;
 	memcpy(build->bytes, &build->header, sizeof(build->header));
-	memcpy(build->bytes + sizeof(build->header), build->fdes, fdes_len);
-	memcpy(build->bytes + sizeof(build->header) + fdes_len, build->fres,
-	       build->header.fre_len);
-	build->len = sizeof(build->header) + fdes_len + build->header.fre_len;
+	for (i = 0; i < build->header.num_fdes; i++)
+		sframe_build_put_fde(build, i, build->fdes[i].func_start +
+				     (s32)(text - table));
+	memcpy(build->bytes + sizeof(build->header) + build->header.freoff,
+	       build->fres, build->header.fre_len);
+	build->len = sizeof(build->header) + build->header.freoff +
+		     build->header.fre_len;
 }
 
 #endif /* _KERNEL_UNWIND_TESTS_SFRAME_BUILDER_H */

@@ -41,7 +41,7 @@ static struct sframe_reader decode_reader(u32 budget)
  */
 static void decode_build(void)
 {
-	sframe_build_start(&build);
+	sframe_build_start(&build, SFRAME_VERSION_2);
 	sframe_build_function(&build, 0x00, 0x20, SFRAME_FRE_ADDR1, 0);
 	sframe_build_row(&build, 0x00, false, 1, (s8[]){ 8 });
 	sframe_build_row(&build, 0x01, false, 2, (s8[]){ 16, -16 });
@@ -56,6 +56,41 @@ static void decode_build(void)
 	sframe_build_row(&build, 0x0b, false, 1, (s8[]){ 16 });
 	sframe_build_function(&build, 0x80, 0x10, SFRAME_FRE_ADDR1, 0);
 	sframe_build_row(&build, 0x02, false, 0, NULL);
+	sframe_build_finish(&build, TABLE, TEXT);
+	readable_end = TABLE + build.len;
+}
+
+/*
+ * The same, and more, in version 3:
+ *
+ * 0x00-0x0f: leaf
+ * 0x10-0x2f: a stack that is realigned: CFA = R10 from 0x15, *(FP - 16) from 0x19;
+ *	      the CFA is of a register that nobody has from 0x20; outermost from 0x28
+ * 0x30-0x3f: signal
+ * 0x40-0x7f: PLT
+ * 0x80-0x8f: outermost, without a row
+ */
+static void decode_build_v3(void)
+{
+	sframe_build_start(&build, SFRAME_VERSION_3);
+	sframe_build_function(&build, 0x00, 0x10, SFRAME_FRE_ADDR1, 0);
+	sframe_build_row(&build, 0x00, false, 1, (s8[]){ 8 });
+	sframe_build_function(&build, 0x10, 0x20, SFRAME_FRE_ADDR1, 0);
+	sframe_build_flexible(&build);
+	sframe_build_row(&build, 0x00, false, 2, (s8[]){ SFRAME_BUILD_REG(7), 8 });
+	sframe_build_row(&build, 0x05, false, 2, (s8[]){ SFRAME_BUILD_REG(10), 0 });
+	sframe_build_row(&build, 0x09, false, 5,
+			 (s8[]){ SFRAME_BUILD_MEM(6), -16, 0, SFRAME_BUILD_MEM(6), 0 });
+	sframe_build_row(&build, 0x10, false, 2, (s8[]){ SFRAME_BUILD_REG(17), 0 });
+	sframe_build_row(&build, 0x18, false, 0, NULL);
+	sframe_build_function(&build, 0x30, 0x10,
+			      SFRAME_FRE_ADDR1 | (u8)SFRAME_V3_FDE_SIGNAL, 0);
+	sframe_build_row(&build, 0x00, false, 1, (s8[]){ 8 });
+	sframe_build_function(&build, 0x40, 0x40,
+			      SFRAME_FRE_ADDR1 | SFRAME_FDE_PCMASK, 16);
+	sframe_build_row(&build, 0x00, false, 1, (s8[]){ 8 });
+	sframe_build_row(&build, 0x0b, false, 1, (s8[]){ 16 });
+	sframe_build_function(&build, 0x80, 0x10, SFRAME_FRE_ADDR1, 0);
 	sframe_build_finish(&build, TABLE, TEXT);
 	readable_end = TABLE + build.len;
 }
@@ -81,26 +116,32 @@ struct decode_case {
 	struct sframe_row	row;
 };
 
+/* The rules of most rows. */
+#define AT_SP(off)	.cfa = { .base = SFRAME_BASE_SP, .offset = (off) }
+#define AT_FP(off)	.cfa = { .base = SFRAME_BASE_FP, .offset = (off) }
+#define IN_FRAME(off)	{ .base = SFRAME_BASE_CFA, .offset = (off), .deref = true }
+#define CALLED		.ra = IN_FRAME(-8)
+#define FP_KEPT		.fp = { .base = SFRAME_BASE_SAME }
+#define FP_SAVED(off)	.fp = IN_FRAME(off)
+
 static const struct decode_case decode_cases[] = {
-	{ 0x00, 0, { .cfa_off = 8, .ra_off = -8 } },
-	{ 0x01, 0, { .cfa_off = 16, .ra_off = -8, .fp_off = -16, .fp_saved = true } },
-	{ 0x03, 0, { .cfa_off = 16, .ra_off = -8, .fp_off = -16, .fp_saved = true } },
-	{ 0x04, 0, { .cfa_off = 16, .ra_off = -8, .fp_off = -16, .fp_saved = true,
-		     .cfa_fp = true } },
-	{ 0x1f, 0, { .cfa_off = 16, .ra_off = -8, .fp_off = -16, .fp_saved = true,
-		     .cfa_fp = true } },
+	{ 0x00, 0, { AT_SP(8), CALLED, FP_KEPT } },
+	{ 0x01, 0, { AT_SP(16), CALLED, FP_SAVED(-16) } },
+	{ 0x03, 0, { AT_SP(16), CALLED, FP_SAVED(-16) } },
+	{ 0x04, 0, { AT_FP(16), CALLED, FP_SAVED(-16) } },
+	{ 0x1f, 0, { AT_FP(16), CALLED, FP_SAVED(-16) } },
 	/* Behind and beside an empty function. */
-	{ 0x20, 0, { .cfa_off = 8, .ra_off = -8 } },
-	{ 0x2f, 0, { .cfa_off = 8, .ra_off = -8 } },
+	{ 0x20, 0, { AT_SP(8), CALLED, FP_KEPT } },
+	{ 0x2f, 0, { AT_SP(8), CALLED, FP_KEPT } },
 	/* Between functions. */
 	{ 0x30, -ENOENT },
 	{ 0x3f, -ENOENT },
 	/* Rows that repeat. */
-	{ 0x40, 0, { .cfa_off = 8, .ra_off = -8 } },
-	{ 0x4a, 0, { .cfa_off = 8, .ra_off = -8 } },
-	{ 0x4b, 0, { .cfa_off = 16, .ra_off = -8 } },
-	{ 0x70, 0, { .cfa_off = 8, .ra_off = -8 } },
-	{ 0x7f, 0, { .cfa_off = 16, .ra_off = -8 } },
+	{ 0x40, 0, { AT_SP(8), CALLED, FP_KEPT } },
+	{ 0x4a, 0, { AT_SP(8), CALLED, FP_KEPT } },
+	{ 0x4b, 0, { AT_SP(16), CALLED, FP_KEPT } },
+	{ 0x70, 0, { AT_SP(8), CALLED, FP_KEPT } },
+	{ 0x7f, 0, { AT_SP(16), CALLED, FP_KEPT } },
 	/* Before the first row of a function. */
 	{ 0x81, -ENOENT },
 	{ 0x82, 0, { .outermost = true } },
@@ -109,25 +150,71 @@ static const struct decode_case decode_cases[] = {
 	{ -1, -ENOENT },
 };
 
-static void sframe_decode_finds_the_row_of_each_address(struct kunit *test)
+static const struct decode_case decode_cases_v3[] = {
+	{ 0x00, 0, { AT_SP(8), CALLED, FP_KEPT } },
+	{ 0x10, 0, { AT_SP(8), CALLED, FP_KEPT } },
+	{ 0x15, 0, { .cfa = { .base = 10 }, CALLED, FP_KEPT } },
+	{ 0x19, 0, { .cfa = { .base = SFRAME_BASE_FP, .offset = -16, .deref = true },
+		     CALLED,
+		     .fp = { .base = SFRAME_BASE_FP, .deref = true } } },
+	{ 0x20, 0, { .cfa = { .base = SFRAME_BASE_UNKNOWN }, CALLED, FP_KEPT } },
+	{ 0x28, 0, { .outermost = true } },
+	{ 0x30, 0, { AT_SP(8), CALLED, FP_KEPT, .signal = true } },
+	{ 0x40, 0, { AT_SP(8), CALLED, FP_KEPT } },
+	{ 0x4b, 0, { AT_SP(16), CALLED, FP_KEPT } },
+	{ 0x70, 0, { AT_SP(8), CALLED, FP_KEPT } },
+	{ 0x80, 0, { .outermost = true } },
+	{ 0x8f, 0, { .outermost = true } },
+	{ 0x90, -ENOENT },
+};
+
+static void decode_expect_rule(struct kunit *test, u32 ip, const char *name,
+			       const struct sframe_rule *got,
+			       const struct sframe_rule *want)
 {
+	KUNIT_EXPECT_EQ_MSG(test, got->base, want->base, "ip %#x %s", ip, name);
+	KUNIT_EXPECT_EQ_MSG(test, got->offset, want->offset, "ip %#x %s", ip, name);
+	KUNIT_EXPECT_EQ_MSG(test, got->deref, want->deref, "ip %#x %s", ip, name);
+}
+
+static void decode_expect(struct kunit *test, const struct decode_case *want)
+{
+	struct sframe_reader reader = decode_reader(4096);
 	struct sframe_table table;
-	int i;
+	struct sframe_row row;
+	int ret;
 
 	KUNIT_ASSERT_EQ(test, decode_open(&table), 0);
-	for (i = 0; i < ARRAY_SIZE(decode_cases); i++) {
-		const struct decode_case *want = &decode_cases[i];
-		struct sframe_reader reader = decode_reader(4096);
-		struct sframe_row row = { };
-		int ret;
+	ret = sframe_find_row(&reader, &table, TEXT + (s32)want->ip, &row);
+	KUNIT_EXPECT_EQ_MSG(test, ret, want->ret, "ip %#x", want->ip);
+	if (ret || want->ret)
+		return;
+	KUNIT_EXPECT_EQ_MSG(test, row.outermost, want->row.outermost, "ip %#x",
+			    want->ip);
+	KUNIT_EXPECT_EQ_MSG(test, row.signal, want->row.signal, "ip %#x",
+			    want->ip);
+	if (row.outermost)
+		return;
+	decode_expect_rule(test, want->ip, "cfa", &row.cfa, &want->row.cfa);
+	decode_expect_rule(test, want->ip, "ra", &row.ra, &want->row.ra);
+	decode_expect_rule(test, want->ip, "fp", &row.fp, &want->row.fp);
+}
 
-		ret = sframe_find_row(&reader, &table, TEXT + (s32)want->ip,
-				      &row);
-		KUNIT_EXPECT_EQ_MSG(test, ret, want->ret, "ip %#x", want->ip);
-		if (!ret)
-			KUNIT_EXPECT_MEMEQ_MSG(test, &row, &want->row,
-					       sizeof(row), "ip %#x", want->ip);
-	}
+static void sframe_decode_finds_the_row_of_each_address(struct kunit *test)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(decode_cases); i++)
+		decode_expect(test, &decode_cases[i]);
+}
+
+static void sframe_decode_finds_the_row_of_each_address_v3(struct kunit *test)
+{
+	int i;
+
+	decode_build_v3();
+	for (i = 0; i < ARRAY_SIZE(decode_cases_v3); i++)
+		decode_expect(test, &decode_cases_v3[i]);
 }
 
 /* Starts and offsets of every width mean the same. */
@@ -146,7 +233,7 @@ static void sframe_decode_reads_every_width(struct kunit *test)
 		struct sframe_table table;
 		struct sframe_row row;
 
-		sframe_build_start(&build);
+		sframe_build_start(&build, SFRAME_VERSION_2);
 		sframe_build_function(&build, 0, 0x10, type, 0);
 		build.fdes[0].num_fres = 1;
 		build.header.fre_len = sizeof(rows[type]);
@@ -157,9 +244,9 @@ static void sframe_decode_reads_every_width(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, decode_open(&table), 0);
 		KUNIT_ASSERT_EQ(test, sframe_find_row(&reader, &table, TEXT + 5,
 						      &row), 0);
-		KUNIT_EXPECT_EQ(test, row.cfa_off, 24);
-		KUNIT_EXPECT_EQ(test, row.fp_off, -16);
-		KUNIT_EXPECT_TRUE(test, row.fp_saved);
+		KUNIT_EXPECT_EQ(test, row.cfa.offset, 24);
+		KUNIT_EXPECT_EQ(test, row.fp.offset, -16);
+		KUNIT_EXPECT_TRUE(test, row.fp.deref);
 	}
 }
 
@@ -179,7 +266,7 @@ static void sframe_decode_reads_pc_relative_starts(struct kunit *test)
 	}
 	KUNIT_ASSERT_EQ(test, decode_open(&table), 0);
 	KUNIT_ASSERT_EQ(test, sframe_find_row(&reader, &table, TEXT + 0x4b, &row), 0);
-	KUNIT_EXPECT_EQ(test, row.cfa_off, 16);
+	KUNIT_EXPECT_EQ(test, row.cfa.offset, 16);
 }
 
 /* A byte of the header, what it becomes, and what the decoder says. */
@@ -190,7 +277,7 @@ static const struct {
 } header_cases[] = {
 	{ 0, 0xe3, -EBADMSG },			/* magic */
 	{ 2, 1, -EOPNOTSUPP },			/* version */
-	{ 2, 3, -EOPNOTSUPP },
+	{ 2, 4, -EOPNOTSUPP },
 	{ 3, 0x0, -EOPNOTSUPP },		/* not sorted */
 	{ 3, 0x9, -EOPNOTSUPP },		/* a flag that nobody knows */
 	{ 4, 2, -EOPNOTSUPP },			/* architecture */
@@ -221,19 +308,103 @@ static void sframe_decode_refuses_a_damaged_header(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, decode_open(&table), -EBADMSG);
 }
 
-/* Upstream once divided by this. */
+/* An early version of this format's support divided by it. */
 static void sframe_decode_refuses_a_repetition_of_no_bytes(struct kunit *test)
 {
-	struct sframe_reader reader = decode_reader(4096);
-	struct sframe_table table;
-	struct sframe_row row;
+	const struct decode_case want = { 0x44, -EBADMSG };
 
 	build.bytes[sizeof(struct sframe_header) +
 		    4 * sizeof(struct sframe_fde) +
 		    offsetof(struct sframe_fde, rep_size)] = 0;
-	KUNIT_ASSERT_EQ(test, decode_open(&table), 0);
-	KUNIT_EXPECT_EQ(test, sframe_find_row(&reader, &table, TEXT + 0x44, &row),
-			-EBADMSG);
+	decode_expect(test, &want);
+}
+
+/* The last function of version 3, in which a field of @member becomes @value. */
+#define decode_expect_damage(test, member, value, error) do {		\
+	const struct decode_case want = { 0x80, error };		\
+									\
+	decode_build_v3();						\
+	sframe_build_attributes(&build)->member = value;		\
+	sframe_build_finish(&build, TABLE, TEXT);			\
+	decode_expect(test, &want);					\
+} while (0)
+
+static void sframe_decode_refuses_damaged_attributes_v3(struct kunit *test)
+{
+	decode_expect_damage(test, info, 3, -EBADMSG);
+	decode_expect_damage(test, info, SFRAME_FDE_PCMASK, -EBADMSG);
+	decode_expect_damage(test, info, SFRAME_V3_FDE_UNUSED, -EOPNOTSUPP);
+	decode_expect_damage(test, info2, 2, -EOPNOTSUPP);
+	decode_expect_damage(test, info2, 0x20, -EOPNOTSUPP);
+	/* Rows of which there are none: they would lie behind the end. */
+	decode_expect_damage(test, num_fres, 1, -EBADMSG);
+	/* Only plain functions say by this that there is no caller. */
+	decode_expect_damage(test, info2, SFRAME_V3_FDE_FLEX, -ENOENT);
+	decode_expect_damage(test, info, SFRAME_V3_FDE_SIGNAL, -ENOENT);
+}
+
+static void sframe_decode_refuses_attributes_behind_the_end_v3(struct kunit *test)
+{
+	u32 len, off;
+
+	decode_build_v3();
+	len = build.header.fre_len;
+	for (off = len - 4; off < len + 2; off++) {
+		const struct decode_case want = { 0x80, -EBADMSG };
+
+		build.fdes[build.header.num_fdes - 1].fre_off = off;
+		sframe_build_finish(&build, TABLE, TEXT);
+		decode_expect(test, &want);
+	}
+}
+
+static const struct {
+	u8	nr;
+	s8	words[6];
+	int	ret;
+} flexible_cases[] = {
+	/* No CFA, or one that counts from itself. */
+	{ 1, { SFRAME_BUILD_REG(7) }, -EBADMSG },
+	{ 2, { 0, 8 }, -EBADMSG },
+	{ 2, { SFRAME_V3_CONTROL_DEREF, 8 }, -EBADMSG },
+	{ 2, { SFRAME_BUILD_REG(7) | SFRAME_V3_CONTROL_UNUSED, 8 }, -EOPNOTSUPP },
+	/* A rule without its offset, and words that no rule takes. */
+	{ 3, { SFRAME_BUILD_REG(7), 8, SFRAME_V3_CONTROL_DEREF }, -EBADMSG },
+	{ 4, { SFRAME_BUILD_REG(7), 8, 0, SFRAME_BUILD_MEM(6) }, -EBADMSG },
+	{ 5, { SFRAME_BUILD_REG(7), 8, 0, 0, 8 }, -EBADMSG },
+	{ 6, { SFRAME_BUILD_REG(7), 8, 0, SFRAME_BUILD_MEM(6), 0, 0 }, -EBADMSG },
+};
+
+static void sframe_decode_refuses_damaged_flexible_rows(struct kunit *test)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(flexible_cases); i++) {
+		const struct decode_case want = { 0, flexible_cases[i].ret };
+
+		sframe_build_start(&build, SFRAME_VERSION_3);
+		sframe_build_function(&build, 0, 0x10, SFRAME_FRE_ADDR1, 0);
+		sframe_build_flexible(&build);
+		sframe_build_row(&build, 0, false, flexible_cases[i].nr,
+				 flexible_cases[i].words);
+		sframe_build_finish(&build, TABLE, TEXT);
+		readable_end = TABLE + build.len;
+		decode_expect(test, &want);
+	}
+}
+
+/* As a linker leaves it that does not merge: one table behind the other. */
+static void sframe_decode_refuses_concatenated_tables(struct kunit *test)
+{
+	struct sframe_reader reader = decode_reader(1024);
+	u32 next = ALIGN(build.len, 8);
+	struct sframe_table table;
+
+	memcpy(build.bytes + next, build.bytes, sizeof(struct sframe_header));
+	build.len = next + sizeof(struct sframe_header);
+	readable_end = TABLE + build.len;
+	KUNIT_EXPECT_EQ(test, sframe_open(&reader, TABLE, TABLE + build.len,
+					  &table), -EOPNOTSUPP);
 }
 
 static void sframe_decode_stops_at_the_budget(struct kunit *test)
@@ -276,10 +447,15 @@ static void sframe_decode_reports_unreadable_bytes(struct kunit *test)
 
 static struct kunit_case sframe_decode_cases[] = {
 	KUNIT_CASE(sframe_decode_finds_the_row_of_each_address),
+	KUNIT_CASE(sframe_decode_finds_the_row_of_each_address_v3),
 	KUNIT_CASE(sframe_decode_reads_every_width),
 	KUNIT_CASE(sframe_decode_reads_pc_relative_starts),
 	KUNIT_CASE(sframe_decode_refuses_a_damaged_header),
 	KUNIT_CASE(sframe_decode_refuses_a_repetition_of_no_bytes),
+	KUNIT_CASE(sframe_decode_refuses_damaged_attributes_v3),
+	KUNIT_CASE(sframe_decode_refuses_attributes_behind_the_end_v3),
+	KUNIT_CASE(sframe_decode_refuses_damaged_flexible_rows),
+	KUNIT_CASE(sframe_decode_refuses_concatenated_tables),
 	KUNIT_CASE(sframe_decode_stops_at_the_budget),
 	KUNIT_CASE(sframe_decode_reports_unreadable_bytes),
 	{}

@@ -43,6 +43,8 @@ struct sframe_test {
 	unsigned long		text;
 	unsigned long		table;
 	unsigned long		stack;
+	/* What R10 is in the innermost frame. */
+	unsigned long		r10;
 };
 
 static unsigned long sframe_test_map(struct kunit *test, unsigned long prot)
@@ -71,7 +73,7 @@ static int sframe_test_init(struct kunit *test)
 	t->table = sframe_test_map(test, PROT_READ | PROT_WRITE);
 	t->stack = sframe_test_map(test, PROT_READ | PROT_WRITE);
 
-	sframe_build_start(&t->build);
+	sframe_build_start(&t->build, SFRAME_VERSION_2);
 	sframe_build_function(&t->build, LEAF, 0x20, SFRAME_FRE_ADDR1, 0);
 	sframe_build_row(&t->build, 0, false, 1, (s8[]){ 8 });
 	sframe_build_function(&t->build, MIDDLE, 0x10, SFRAME_FRE_ADDR1, 0);
@@ -110,6 +112,7 @@ static void sframe_test_walk(struct kunit *test, struct unwind_user_trace *trace
 		.ip = t->text + ip,
 		.sp = t->stack + sp,
 		.bp = fp < 0 ? 0 : t->stack + fp,
+		.r10 = t->r10,
 		.cs = __USER_CS,
 	};
 
@@ -207,6 +210,137 @@ static void sframe_walk_follows_a_signal_frame(struct kunit *test)
 	/* The interrupted instruction is looked up where it is: byte 0 of leaf. */
 	sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 4,
 			   (u64[]){ LEAF + 8, TRAMPOLINE, LEAF, OUTERMOST + 2 });
+}
+
+#define REALIGNED	0x20
+#define REALIGNED_SET	0x28
+#define MARKED		0x30
+#define SIGNAL		0x40
+
+/*
+ * A table of version 3 in place of the other:
+ *
+ *	text + 0x00-0x1f	leaf: CFA = SP + 8
+ *	text + 0x20-0x2f	realigned: CFA = R10, from its byte 8 on *(FP - 16)
+ *	text + 0x30-0x3f	outermost
+ *	text + 0x40-0x4f	signal: SP, IP and FP at SP + 16, 8 and 0
+ */
+static void sframe_test_register_v3(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	struct sframe_build *build = &t->build;
+
+	sframe_build_start(build, SFRAME_VERSION_3);
+	sframe_build_function(build, LEAF, 0x20, SFRAME_FRE_ADDR1, 0);
+	sframe_build_row(build, 0, false, 1, (s8[]){ 8 });
+	sframe_build_function(build, REALIGNED, 0x10, SFRAME_FRE_ADDR1, 0);
+	sframe_build_flexible(build);
+	sframe_build_row(build, 0, false, 2, (s8[]){ SFRAME_BUILD_REG(10), 0 });
+	sframe_build_row(build, 8, false, 5,
+			 (s8[]){ SFRAME_BUILD_MEM(6), -16, 0, SFRAME_BUILD_MEM(6), 0 });
+	sframe_build_function(build, MARKED, 0x10, SFRAME_FRE_ADDR1, 0);
+	sframe_build_function(build, SIGNAL, 0x10,
+			      SFRAME_FRE_ADDR1 | SFRAME_V3_FDE_SIGNAL, 0);
+	sframe_build_flexible(build);
+	sframe_build_row(build, 0, false, 6,
+			 (s8[]){ SFRAME_BUILD_MEM(7), 16, SFRAME_BUILD_MEM(7), 8,
+				 SFRAME_BUILD_MEM(7), 0 });
+	sframe_build_finish(build, t->table, t->text);
+	sframe_test_write(test, t->table, build->bytes, build->len);
+	sframe_test_register(test);
+}
+
+static void sframe_walk_follows_a_realigned_stack(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	u64 stack[] = {
+		/* leaf's return, then the realigned frame with its FP at 0x20 */
+		t->text + REALIGNED_SET + 4, 0x1111,
+		t->stack + 0x40, 0x1111,
+		0x2222, 0x1111,
+		/* The CFA that it saved is 0x40. */
+		0x1111, t->text + MARKED + 4,
+	};
+	DEFINE_TRACE(trace);
+
+	sframe_test_register_v3(test);
+	sframe_test_write(test, t->stack, stack, sizeof(stack));
+	sframe_test_walk(test, &trace, LEAF, 0, 0x20);
+	sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 3,
+			   (u64[]){ LEAF, REALIGNED_SET + 4, MARKED + 4 });
+
+	/* Innermost, before it has saved anything. */
+	t->r10 = t->stack + 0x40;
+	sframe_test_walk(test, &trace, REALIGNED, 0x8, -1);
+	sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 2,
+			   (u64[]){ REALIGNED, MARKED + 4 });
+}
+
+static void sframe_walk_without_register_says_so(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	u64 stack[] = { t->text + REALIGNED + 4 };
+	DEFINE_TRACE(trace);
+
+	sframe_test_register_v3(test);
+	/* It is the innermost frame's, and not that of its caller. */
+	t->r10 = t->stack + 0x40;
+	sframe_test_write(test, t->stack, stack, sizeof(stack));
+	sframe_test_walk(test, &trace, LEAF, 0, -1);
+	sframe_test_expect(test, &trace, UNWIND_USER_NO_REGISTER, 2,
+			   (u64[]){ LEAF, REALIGNED + 4 });
+}
+
+static void sframe_walk_knows_registers_that_a_signal_saved(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	u64 handler[] = { t->text + TRAMPOLINE };
+	u64 ret = t->text + MARKED + 4;
+	u64 ip = t->text + REALIGNED + 4, sp = t->stack, r10 = t->stack + 0x40;
+	unsigned long context = t->stack + 0x808;
+	DEFINE_TRACE(trace);
+
+	sframe_test_register_v3(test);
+	sframe_test_write(test, t->stack + 0x800, handler, sizeof(handler));
+	sframe_test_write(test, context + ARCH_UNWIND_SIGFRAME_IP, &ip, 8);
+	sframe_test_write(test, context + ARCH_UNWIND_SIGFRAME_SP, &sp, 8);
+	sframe_test_write(test, context + arch_unwind_sigframe_register(10),
+			  &r10, 8);
+	sframe_test_write(test, t->stack + 0x38, &ret, 8);
+	sframe_test_walk(test, &trace, LEAF, 0x800, -1);
+	sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 4,
+			   (u64[]){ LEAF, TRAMPOLINE, REALIGNED + 4, MARKED + 4 });
+}
+
+/* The table says it of code that is not known for a signal's trampoline. */
+static void sframe_walk_follows_a_marked_signal_frame(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	/* What it interrupted is further down: another stack.  Byte 0 of leaf. */
+	u64 frame[] = { 0, t->text + LEAF, t->stack };
+	u64 stack[] = { t->text + MARKED + 4 };
+	DEFINE_TRACE(trace);
+
+	sframe_test_register_v3(test);
+	sframe_test_write(test, t->stack + 0x800, frame, sizeof(frame));
+	sframe_test_write(test, t->stack, stack, sizeof(stack));
+	sframe_test_walk(test, &trace, SIGNAL + 4, 0x800, -1);
+	sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 3,
+			   (u64[]){ SIGNAL + 4, LEAF, MARKED + 4 });
+}
+
+/* A signal's frame may lead anywhere; the caller's room ends the walk. */
+static void sframe_walk_ends_in_a_circle_of_signal_frames(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	u64 frame[] = { 0, t->text + SIGNAL + 4, t->stack + 0x800 };
+	DEFINE_TRACE(trace);
+
+	sframe_test_register_v3(test);
+	sframe_test_write(test, t->stack + 0x800, frame, sizeof(frame));
+	sframe_test_walk(test, &trace, SIGNAL + 4, 0x800, -1);
+	KUNIT_EXPECT_EQ(test, trace.nr, ENTRIES);
+	KUNIT_EXPECT_EQ(test, trace.end, UNWIND_USER_FULL);
 }
 
 static void sframe_walk_stops_when_the_stack_does_not_rise(struct kunit *test)
@@ -378,6 +512,11 @@ static struct kunit_case sframe_cases[] = {
 	KUNIT_CASE(sframe_walk_looks_callers_up_at_the_call),
 	KUNIT_CASE(sframe_walk_goes_on_by_frame_pointer_without_table),
 	KUNIT_CASE(sframe_walk_follows_a_signal_frame),
+	KUNIT_CASE(sframe_walk_follows_a_realigned_stack),
+	KUNIT_CASE(sframe_walk_without_register_says_so),
+	KUNIT_CASE(sframe_walk_knows_registers_that_a_signal_saved),
+	KUNIT_CASE(sframe_walk_follows_a_marked_signal_frame),
+	KUNIT_CASE(sframe_walk_ends_in_a_circle_of_signal_frames),
 	KUNIT_CASE(sframe_walk_stops_when_the_stack_does_not_rise),
 	KUNIT_CASE(sframe_walk_stops_at_memory_that_is_not_there),
 	KUNIT_CASE(sframe_walk_stops_when_there_is_no_more_room),

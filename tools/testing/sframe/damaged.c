@@ -223,8 +223,8 @@ static const struct damage damages[] = {
 	  { { PREAMBLE(version), 1, 0 } } },
 	{ "version_1", SMALL_AT, OPEN_FAILS, -EOPNOTSUPP, NULL,
 	  { { PREAMBLE(version), 1, 1 } } },
-	{ "version_3", SMALL_AT, OPEN_FAILS, -EOPNOTSUPP, NULL,
-	  { { PREAMBLE(version), 1, 3 } } },
+	{ "version_4", SMALL_AT, OPEN_FAILS, -EOPNOTSUPP, NULL,
+	  { { PREAMBLE(version), 1, 4 } } },
 	{ "unknown_flag_3", SMALL_AT, OPEN_FAILS, -EOPNOTSUPP, NULL,
 	  { { PREAMBLE(flags), 1, 0x9 } } },
 	{ "unknown_flag_7", SMALL_AT, OPEN_FAILS, -EOPNOTSUPP, NULL,
@@ -413,7 +413,7 @@ static void test_aux_header(void)
 	       sizeof(image) - sizeof(image.header));
 	test_memory_set(TABLE, bytes, sizeof(bytes));
 	out = look_up(WIDE_AT + 4);
-	test_result(!out.error && out.row.cfa_off == 74568,
+	test_result(!out.error && out.row.cfa.offset == 74568,
 		    "aux_header_is_skipped: %s", test_error(out.error));
 }
 
@@ -599,8 +599,8 @@ static void test_changing(void)
 					wrong += !test_known_error(out.error) ||
 						 !out.budget_kept ||
 						 test_memory.escaped ||
-						 (!out.error && !out.row.outermost &&
-						  out.row.ra_off != -8);
+						 (!out.error &&
+						  !test_sound_row(&out.row));
 				}
 	test_result(!wrong, "bytes_change_between_reads: %lu of %lu wrong", wrong, tried);
 }

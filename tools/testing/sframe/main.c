@@ -99,9 +99,13 @@ int main(int argc, char **argv)
 
 	printf("TAP version 13\n");
 	test_damaged();
+	test_damaged_v3();
 	for (int i = optind; i < argc; i++)
 		test_program(argv[i]);
+	/* The last one may be of another version than the first. */
 	test_mutations(argv[optind], seed, mutations);
+	if (optind + 1 < argc)
+		test_mutations(argv[argc - 1], seed, mutations);
 	printf("1..%u\n", run);
 	printf("suite sframe-decoder: run %u passed %u failed %u skipped %u\n", run,
 	       run - failed - skipped, failed, skipped);

@@ -89,25 +89,91 @@ bool test_known_error(int error)
 	return false;
 }
 
+static const char *base_text(u8 base)
+{
+	static const char * const names[] = {
+		"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "fp", "sp",
+		"r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
+		"cfa", "same", "unknown",
+	};
+
+	return base < ARRAY_SIZE(names) ? names[base] : "?";
+}
+
+static void rule_text(const struct sframe_rule *rule, char *to, size_t len)
+{
+	if (rule->base == SFRAME_BASE_SAME)
+		snprintf(to, len, "same");
+	else
+		snprintf(to, len, rule->deref ? "*(%s%+d)" : "%s%+d",
+			 base_text(rule->base), rule->offset);
+}
+
+static bool same_rule(const struct sframe_rule *a, const struct sframe_rule *b)
+{
+	if (a->base == SFRAME_BASE_SAME || b->base == SFRAME_BASE_SAME)
+		return a->base == b->base;
+	return a->base == b->base && a->offset == b->offset &&
+	       a->deref == b->deref;
+}
+
+static bool in_frame(const struct sframe_rule *rule)
+{
+	return rule->base == SFRAME_BASE_CFA && rule->deref;
+}
+
+/* The rows of most functions are shown in short. */
+static bool is_plain(const struct sframe_row *row)
+{
+	return !row->cfa.deref && in_frame(&row->ra) &&
+	       (row->fp.base == SFRAME_BASE_SAME || in_frame(&row->fp));
+}
+
 void test_row_text(int error, const struct sframe_row *row, char *to, size_t len)
 {
-	if (error)
+	char cfa[32], ra[32], fp[32];
+	const char *signal;
+
+	if (error) {
 		snprintf(to, len, "%s", test_error(error));
-	else if (row->outermost)
-		snprintf(to, len, "outermost");
-	else if (row->fp_saved)
-		snprintf(to, len, "%s%+d ra%+d fp%+d", row->cfa_fp ? "fp" : "sp",
-			 row->cfa_off, row->ra_off, row->fp_off);
+		return;
+	}
+	signal = row->signal ? " signal" : "";
+	if (row->outermost) {
+		snprintf(to, len, "outermost%s", signal);
+		return;
+	}
+	rule_text(&row->cfa, cfa, sizeof(cfa));
+	rule_text(&row->ra, ra, sizeof(ra));
+	rule_text(&row->fp, fp, sizeof(fp));
+	if (!is_plain(row))
+		snprintf(to, len, "cfa=%s ra=%s fp=%s%s", cfa, ra, fp, signal);
+	else if (row->fp.base != SFRAME_BASE_SAME)
+		snprintf(to, len, "%s ra%+d fp%+d%s", cfa, row->ra.offset,
+			 row->fp.offset, signal);
 	else
-		snprintf(to, len, "%s%+d ra%+d", row->cfa_fp ? "fp" : "sp",
-			 row->cfa_off, row->ra_off);
+		snprintf(to, len, "%s ra%+d%s", cfa, row->ra.offset, signal);
 }
 
 bool test_same_row(const struct sframe_row *a, const struct sframe_row *b)
 {
+	if (a->signal != b->signal)
+		return false;
 	if (a->outermost || b->outermost)
 		return a->outermost == b->outermost;
-	return a->cfa_fp == b->cfa_fp && a->cfa_off == b->cfa_off &&
-	       a->ra_off == b->ra_off && a->fp_saved == b->fp_saved &&
-	       (!a->fp_saved || a->fp_off == b->fp_off);
+	return same_rule(&a->cfa, &b->cfa) && same_rule(&a->ra, &b->ra) &&
+	       same_rule(&a->fp, &b->fp);
+}
+
+/* What the decoder promises of a row, whatever the table says. */
+bool test_sound_row(const struct sframe_row *row)
+{
+	if (row->outermost)
+		return true;
+	return row->cfa.base <= SFRAME_BASE_UNKNOWN &&
+	       row->cfa.base != SFRAME_BASE_CFA &&
+	       row->cfa.base != SFRAME_BASE_SAME &&
+	       row->ra.base <= SFRAME_BASE_UNKNOWN &&
+	       row->ra.base != SFRAME_BASE_SAME &&
+	       row->fp.base <= SFRAME_BASE_UNKNOWN;
 }

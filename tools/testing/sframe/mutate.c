@@ -81,8 +81,7 @@ static void try_table(const struct test_elf *elf, struct tally *tally)
 			tally->wrong += !test_known_error(error);
 			tally->rows += !error;
 			tally->refused += error && error != -ENOENT;
-			if (!error && !row.outermost && row.ra_off != -8)
-				tally->wrong++;
+			tally->wrong += !error && !test_sound_row(&row);
 		}
 	}
 	if (test_memory.escaped || reader.budget > budget ||

@@ -209,6 +209,24 @@ asm(".pushsection .text\n"
 	"\tnop\n\tret\n\t.cfi_endproc\n\t.popsection\n");
 int late_row(void);
 
+/* What only version 3 can say: binutils 2.44 leaves these out, or the mark away. */
+asm(".pushsection .text\n"
+	"\t.globl v3_rbx_cfa\n"
+	"v3_rbx_cfa:\n\t.cfi_startproc\n"
+	"\tpush %rbx\n\t.cfi_adjust_cfa_offset 8\n"
+	"\tmov %rsp, %rbx\n\t.cfi_def_cfa_register %rbx\n"
+	"\tand $-64, %rsp\n\tnop\n"
+	"\tmov %rbx, %rsp\n\t.cfi_def_cfa_register %rsp\n"
+	"\tpop %rbx\n\t.cfi_adjust_cfa_offset -8\n"
+	"\tret\n\t.cfi_endproc\n"
+	"\t.globl v3_outermost\n"
+	"v3_outermost:\n\t.cfi_startproc\n\t.cfi_undefined %rip\n"
+	"\tnop\n\tnop\n\t.cfi_endproc\n"
+	"\t.globl v3_signal\n"
+	"v3_signal:\n\t.cfi_startproc\n\t.cfi_signal_frame\n"
+	"\tnop\n\tnop\n\t.cfi_endproc\n\t.popsection\n");
+int v3_rbx_cfa(void), v3_outermost(void), v3_signal(void);
+
 int main(int argc, char **argv)
 {
 	int sum = atoi(argv[0]);
@@ -218,6 +236,7 @@ int main(int argc, char **argv)
 	sum += big_frame(sum) + dynamic_frame(sum) + drap_frame(sum, sum);
 	sum += floating(3.0, 1.0, 2.0, 3.0) + calls_never(sum);
 	sum += after_empty() + late_row();
+	sum += v3_rbx_cfa() + v3_outermost() + v3_signal();
 	/* A pointer to a function of a library, which makes .plt.got. */
 	atexit((void (*)(void))&puts ? (void (*)(void))abort : NULL);
 	abort();

@@ -48,9 +48,11 @@ const char *test_error(int error);
 /* One of the codes that the decoder's contract lists. */
 bool test_known_error(int error);
 void test_row_text(int error, const struct sframe_row *row, char *to, size_t len);
+bool test_sound_row(const struct sframe_row *row);
 bool test_same_row(const struct sframe_row *a, const struct sframe_row *b);
 
 void test_damaged(void);
+void test_damaged_v3(void);
 void test_mutations(const char *path, u64 seed, unsigned int rounds);
 void test_program(const char *path);
 

@@ -22,6 +22,27 @@ static inline unsigned int arch_unwind_user_word(const struct pt_regs *regs)
 	return user_64bit_mode((struct pt_regs *)regs) ? 8 : 4;
 }
 
+/* Where registers lie in a struct that names them so, by their DWARF numbers. */
+#define ARCH_UNWIND_REG_OFFSETS(struct_name, member)			\
+	{								\
+		offsetof(struct_name, member ax),			\
+		offsetof(struct_name, member dx),			\
+		offsetof(struct_name, member cx),			\
+		offsetof(struct_name, member bx),			\
+		offsetof(struct_name, member si),			\
+		offsetof(struct_name, member di),			\
+		offsetof(struct_name, member bp),			\
+		offsetof(struct_name, member sp),			\
+		offsetof(struct_name, member r8),			\
+		offsetof(struct_name, member r9),			\
+		offsetof(struct_name, member r10),			\
+		offsetof(struct_name, member r11),			\
+		offsetof(struct_name, member r12),			\
+		offsetof(struct_name, member r13),			\
+		offsetof(struct_name, member r14),			\
+		offsetof(struct_name, member r15),			\
+	}
+
 /*
  * What a signal handler of a 64-bit task returns to, in every C library, since
  * gdb and libgcc know it by this too:
@@ -43,5 +64,32 @@ static inline unsigned int arch_unwind_user_word(const struct pt_regs *regs)
 #define ARCH_UNWIND_SIGFRAME_IP		ARCH_UNWIND_SIGFRAME_REG(ip)
 #define ARCH_UNWIND_SIGFRAME_SP		ARCH_UNWIND_SIGFRAME_REG(sp)
 #define ARCH_UNWIND_SIGFRAME_FP		ARCH_UNWIND_SIGFRAME_REG(bp)
+
+/**
+ * arch_unwind_user_register() - a register of the innermost frame
+ * @regs: User registers.
+ * @reg: The DWARF number of a 64-bit one, 0 to 15.
+ */
+static inline unsigned long arch_unwind_user_register(const struct pt_regs *regs,
+						      unsigned int reg)
+{
+	static const u16 offsets[] = ARCH_UNWIND_REG_OFFSETS(struct pt_regs, );
+
+	return *(const unsigned long *)((const void *)regs + offsets[reg]);
+}
+
+/**
+ * arch_unwind_sigframe_register() - where a signal's frame keeps a register
+ * @reg: The DWARF number of a 64-bit one, 0 to 15.
+ *
+ * Return: The offset, counted as for ARCH_UNWIND_SIGFRAME_IP.
+ */
+static inline unsigned int arch_unwind_sigframe_register(unsigned int reg)
+{
+	static const u16 offsets[] =
+		ARCH_UNWIND_REG_OFFSETS(struct rt_sigframe, uc.uc_mcontext.);
+
+	return offsets[reg] - sizeof_field(struct rt_sigframe, pretcode);
+}
 
 #endif /* _ASM_X86_UNWIND_USER_H */

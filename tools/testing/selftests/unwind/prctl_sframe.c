@@ -323,7 +323,7 @@ TEST_F(lying, tables_that_are_none)
 	EXPECT_EQ(-EBADMSG, add(&self->region));
 	EXPECT_TRUE(is_gone(&self->region));
 	self->table->magic = 0xdee2;
-	self->table->version = 3;
+	self->table->version = 4;
 	EXPECT_EQ(-EOPNOTSUPP, add(&self->region));
 	EXPECT_TRUE(is_gone(&self->region));
 	self->table->version = 2;

@@ -75,6 +75,28 @@ keep double floating(int a, ...)
 	return sum;
 }
 
+#ifdef STEP_REALIGNED
+/* Realigns its stack by another register: what only tables of version 3 can say. */
+keep int realigned(int a, ...)
+{
+	__attribute__((aligned(64))) volatile char buffer[128];
+	volatile char *more = alloca(a + 40);
+	va_list args;
+
+	va_start(args, a);
+	a += va_arg(args, int);
+	va_end(args);
+	buffer[3] = a;
+	more[0] = leaf(buffer[3]);
+	return leaf(more[0] + buffer[3]);
+}
+#else
+keep int realigned(int a, int b)
+{
+	return a + b;
+}
+#endif
+
 keep int cases(int a)
 {
 	switch (a) {
@@ -96,6 +118,8 @@ keep int cases(int a)
 		return (int)floating(2, 1.5, 2.5);
 	case 8:
 		return step_lib_deep(a, a);
+	case 9:
+		return realigned(a, a);
 	default:
 		return a;
 	}
