@@ -38,7 +38,7 @@ static char *put_hex(char *to, const u8 *from, u32 count)
 	return to;
 }
 
-/* DIR/xx/xxxx.v2 */
+/* DIR/xx/xxxx.v3 */
 static void make_name(char *to, const char *dir, const struct loaded *obj)
 {
 	while (*dir)
@@ -49,7 +49,7 @@ static void make_name(char *to, const char *dir, const struct loaded *obj)
 	to = put_hex(to, obj->id + 1, obj->id_size - 1);
 	*to++ = '.';
 	*to++ = 'v';
-	*to++ = '2';
+	*to++ = '0' + SFRAME_FILE_FORMAT;
 	*to = '\0';
 }
 
@@ -63,7 +63,8 @@ static bool is_trusted(const struct stat *st)
 static bool is_for(const struct sframe_file *head, const struct loaded *obj)
 {
 	if (*(const u64 *)head->magic != *(const u64 *)SFRAME_FILE_MAGIC ||
-	    head->version != SFRAME_FILE_VERSION || head->format != 2 ||
+	    head->version != SFRAME_FILE_VERSION ||
+	    head->format != SFRAME_FILE_FORMAT ||
 	    head->build_id_size != obj->id_size)
 		return false;
 	for (u32 i = 0; i < obj->id_size; i++)
@@ -77,7 +78,7 @@ static bool is_whole(const struct start *start, u64 file_size)
 	const struct sframe_file *head = &start->file;
 
 	return start->table.preamble.magic == SFRAME_MAGIC &&
-	       start->table.preamble.version == SFRAME_VERSION_2 &&
+	       start->table.preamble.version == SFRAME_FILE_FORMAT &&
 	       head->table_offset == SFRAME_FILE_TABLE &&
 	       head->table_size && head->table_size < MAX_TABLE &&
 	       head->table_size <= file_size - SFRAME_FILE_TABLE;
@@ -100,23 +101,18 @@ static long map_at(u64 start, u64 size, int prot, int flags, long fd,
 static bool move_functions(u8 *table, u64 size, s64 distance)
 {
 	struct sframe_header *header = (void *)table;
-	struct sframe_fde *fde;
+	struct sframe_v3_fde *fde;
 	u64 start;
 
 	if (size < sizeof(*header) || header->preamble.magic != SFRAME_MAGIC ||
-	    header->preamble.version != SFRAME_VERSION_2)
+	    header->preamble.version != SFRAME_FILE_FORMAT)
 		return false;
 	start = sizeof(*header) + header->auxhdr_len + (u64)header->fdeoff;
 	if (start > size || header->num_fdes > (size - start) / sizeof(*fde))
 		return false;
 	fde = (void *)(table + start);
-	for (u32 i = 0; i < header->num_fdes; i++) {
-		s64 moved = fde[i].func_start + distance;
-
-		if (moved != (s32)moved)
-			return false;
-		fde[i].func_start = moved;
-	}
+	for (u32 i = 0; i < header->num_fdes; i++)
+		fde[i].func_start += distance;
 	return true;
 }
 

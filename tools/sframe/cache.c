@@ -22,28 +22,41 @@ static const char help[] =
 "a new version of the object gets a table of its own.  What is there already is\n"
 "left alone.  libsframe-audit.so and 'sframe run' read the cache.\n"
 "\n"
-"  -a, --all            all below /usr/bin, /usr/sbin, /usr/lib, /usr/libexec,\n"
-"                       /usr/local and /opt\n"
-"  -r, --running        what processes that you may look into have mapped\n"
+"  -a, --all            the whole system: all below /usr, /opt, /bin, /sbin, /lib,\n"
+"                       /lib64, /libx32 and the directories that /etc/ld.so.conf\n"
+"                       names, and what is in the directories of PATH\n"
+"  -r, --running        what processes have mapped executable; root sees all,\n"
+"                       others their own\n"
+"  -R, --root DIR       --all of the system whose root directory is DIR\n"
 "  -c, --cache-dir DIR  fill DIR\n"
-"  -f, --format v2|v3   version of the format (v2, which is what kernels read)\n"
+"  -f, --format v2|v3   version of the format (v2, which programs look for)\n"
 "  -j, --jobs N         files at a time (one a processor)\n"
 "  -t, --timeout S      seconds that one file may take (300)\n"
+"  -p, --progress       tell the progress also where standard error is no terminal\n"
+"  -v, --verbose        name what is skipped, and why\n"
 "  -q, --quiet          no progress, no sums; errors only\n"
 "  -h, --help           this text\n"
 "\n"
-"Links in a DIRECTORY are not followed, and files that are no x86-64 programs\n"
-"or libraries are passed over.  A file without build-id or without unwind\n"
-"information is counted as skipped.  A table appears under its name when it is\n"
-"complete, so the cache may be filled by several at a time, be read meanwhile,\n"
-"and the command be interrupted.\n"
+"Links are followed to files, but in a DIRECTORY not to other directories.  Files\n"
+"that are no x86-64 programs or libraries are passed over.  A file with many names\n"
+"is read once; copies of an object share its table, which is there already for the\n"
+"second.  What has no build-id cannot be told from other objects when it runs: it\n"
+"is skipped and counted, as is what has no unwind information; link it with\n"
+"--build-id.  Of what --all and --running find, root takes only files that nobody\n"
+"else may change: whoever could would choose the table of any build-id.\n"
+"\n"
+"Each file is read by a process of its own, which no other file suffers from.  A\n"
+"table appears under its name when it is complete, so the cache may be filled by\n"
+"several at a time, be read meanwhile, and the command be interrupted: what is\n"
+"there then is whole, and the next run goes on from it.\n"
 "\n"
 "files:\n"
 "  /var/cache/sframe            root's, for everybody\n"
 "  $XDG_CACHE_HOME/sframe       any other user's; where that is not set:\n"
 "  $HOME/.cache/sframe\n"
 "\n"
-"Exit status: 0 done, 1 failed for a file or for all, 2 wrong usage.\n"
+"Exit status: 0 done, 1 a file failed, or could not be read though the caller has\n"
+"the right to, or all failed; 2 wrong usage; 130 in a shell when interrupted.\n"
 "\n"
 "examples:\n"
 "  sframe cache --all\n"
@@ -53,18 +66,16 @@ static const char help[] =
 static const struct option long_options[] = {
 	{ "all", no_argument, NULL, 'a' },
 	{ "running", no_argument, NULL, 'r' },
+	{ "root", required_argument, NULL, 'R' },
 	{ "cache-dir", required_argument, NULL, 'c' },
 	{ "format", required_argument, NULL, 'f' },
 	{ "jobs", required_argument, NULL, 'j' },
 	{ "timeout", required_argument, NULL, 't' },
+	{ "progress", no_argument, NULL, 'p' },
+	{ "verbose", no_argument, NULL, 'v' },
 	{ "quiet", no_argument, NULL, 'q' },
 	{ "help", no_argument, NULL, 'h' },
 	{ }
-};
-
-static const char * const all_dirs[] = {
-	"/usr/bin", "/usr/sbin", "/usr/lib", "/usr/libexec", "/usr/local",
-	"/opt",
 };
 
 enum outcome {
@@ -73,28 +84,45 @@ enum outcome {
 	NO_BUILD_ID,
 	NO_CFI,
 	NO_PROGRAM,
+	FOREIGN,
 	FAILED,
 	NUM_OUTCOMES,
 };
 
+/* Why a file is skipped; NULL: it is not. */
+static const char * const skipped_for[NUM_OUTCOMES] = {
+	[NO_BUILD_ID] = "no build-id, by which its table would be found",
+	[NO_CFI] = "no unwind information",
+	[NO_PROGRAM] = "not an x86-64 program or library",
+	[FOREIGN] = "others than root may change it",
+};
+
 /**
  * struct fill - what became of one file
+ * @found:	Set before: the user did not name it.
+ * @outcome:	What became of it.
  * @bytes:	Size of the table's file, where one was written.
+ * @read:	Size of the file, where one was written.
  * @error:	What failed; empty: it has been told.
  */
 struct fill {
+	bool		found;
 	enum outcome	outcome;
 	u64		bytes;
+	u64		read;
 	char		error[128];
 };
 
 struct cache_options {
 	const char	*dir;
+	const char	*root;
 	enum format	format;
 	unsigned int	jobs;
 	unsigned int	seconds;
 	bool		all;
 	bool		running;
+	bool		progress;
+	bool		verbose;
 	bool		quiet;
 };
 
@@ -102,8 +130,10 @@ struct cache_options {
 static struct cache_options options;
 static size_t outcomes[NUM_OUTCOMES];
 static size_t num_done, num_files;
-static u64 written_bytes;
+static u64 written_bytes, read_bytes;
 static double started, last_progress;
+/* Progress: a line that is written over, or new ones. */
+static bool terminal;
 
 static double now(void)
 {
@@ -119,19 +149,6 @@ static enum outcome fail(struct fill *fill, const char *error)
 	return FAILED;
 }
 
-/* Nothing is to be left over by an interruption, not even under another name. */
-static void hold_signals(void)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGQUIT);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-}
-
 static enum outcome write_table(struct fill *fill, const struct object *obj,
 				const char *name)
 {
@@ -143,7 +160,6 @@ static enum outcome write_table(struct fill *fill, const struct object *obj,
 	if (!cfi_read(obj, &cfi)) {
 		error = cfi.error;
 	} else {
-		hold_signals();
 		err = make_directories(name);
 		error = err ? strerror(-err) :
 			cache_write(obj, &cfi, options.format, name);
@@ -152,8 +168,21 @@ static enum outcome write_table(struct fill *fill, const struct object *obj,
 		fail(fill, error);
 	else if (!stat(name, &st))
 		fill->bytes = st.st_size;
+	fill->read = obj->file_size;
 	cfi_free(&cfi);
 	return error ? FAILED : WRITTEN;
+}
+
+/*
+ * A table is chosen by a build-id that the object claims to have, so a user's
+ * file could claim that of the C library.  The open file is asked, not its name.
+ */
+static bool is_foreign(const struct fill *fill, const struct object *obj)
+{
+	struct stat st;
+
+	return fill->found && !geteuid() &&
+	       (fstat(obj->fd, &st) || st.st_uid || (st.st_mode & 022));
 }
 
 static enum outcome fill_object(struct fill *fill, const struct object *obj)
@@ -161,6 +190,11 @@ static enum outcome fill_object(struct fill *fill, const struct object *obj)
 	enum outcome outcome = PRESENT;
 	char *name;
 
+	if (is_foreign(fill, obj))
+		return FOREIGN;
+	/* It has the build-id of the program that it was taken from. */
+	if (obj->detached)
+		return NO_PROGRAM;
 	if (obj->build_id_size < SFRAME_MIN_ID)
 		return NO_BUILD_ID;
 	name = cache_file_name(options.dir, obj, options.format);
@@ -212,19 +246,20 @@ static void tell_failure(const struct job *job)
 /* On a terminal the line is written over, else there is one in two seconds. */
 static void show_progress(void)
 {
-	bool terminal = isatty(STDERR_FILENO);
-	double time = now();
+	double time = now(), least = terminal ? 0.1 : 2;
 
-	if (options.quiet || time - last_progress < (terminal ? 0.1 : 2))
+	if (!options.progress ||
+	    (time - last_progress < least && num_done < num_files))
 		return;
 	last_progress = time;
-	fprintf(stderr, "%s%zu of %zu files%s", terminal ? "\r" : "", num_done,
-		num_files, terminal ? "" : "\n");
+	fprintf(stderr, "%s%zu of %zu files, %zu written%s",
+		terminal ? "\r" : "sframe: ", num_done, num_files,
+		outcomes[WRITTEN], terminal ? "" : "\n");
 }
 
 static void clear_progress(void)
 {
-	if (!options.quiet && isatty(STDERR_FILENO))
+	if (options.progress && terminal)
 		fputs("\r\033[K", stderr);
 }
 
@@ -234,32 +269,63 @@ static void done(const struct job *job)
 	enum outcome outcome = job->signal ? FAILED : fill->outcome;
 
 	outcomes[outcome]++;
-	written_bytes += fill->bytes;
+	if (!job->signal) {
+		written_bytes += fill->bytes;
+		read_bytes += fill->read;
+	}
 	if (outcome == FAILED) {
 		clear_progress();
 		tell_failure(job);
+	} else if (options.verbose && skipped_for[outcome]) {
+		clear_progress();
+		printf("%s: %s\n", job->name, skipped_for[outcome]);
 	}
 	num_done++;
 	show_progress();
 }
 
-static void print_sums(void)
+static void print_skipped(void)
 {
-	size_t skipped = outcomes[NO_BUILD_ID] + outcomes[NO_CFI] +
-			 outcomes[NO_PROGRAM];
+	size_t skipped = 0;
 
-	clear_progress();
-	printf("%s: %zu files: %zu written (%.1f MB), %zu there already, %zu skipped",
-	       options.dir, num_files, outcomes[WRITTEN], written_bytes / 1e6,
-	       outcomes[PRESENT], skipped);
-	if (skipped)
-		printf(" (%zu without build-id, %zu without unwind data, %zu no program)",
-		       outcomes[NO_BUILD_ID], outcomes[NO_CFI],
-		       outcomes[NO_PROGRAM]);
-	printf(", %zu failed; %.1f s\n", outcomes[FAILED], now() - started);
+	for (int i = 0; i < NUM_OUTCOMES; i++)
+		if (skipped_for[i])
+			skipped += outcomes[i];
+	printf(", %zu skipped", skipped);
+	if (!skipped)
+		return;
+	printf(" (%zu without build-id, %zu without unwind data, %zu no program",
+	       outcomes[NO_BUILD_ID], outcomes[NO_CFI], outcomes[NO_PROGRAM]);
+	if (outcomes[FOREIGN])
+		printf(", %zu that others may change", outcomes[FOREIGN]);
+	putchar(')');
 }
 
-static int fill_all(struct file_list *list)
+static void print_sums(const struct file_list *list)
+{
+	double seconds = now() - started;
+
+	clear_progress();
+	printf("%s: %zu files: %zu written (%.1f MB), %zu there already",
+	       options.dir, num_files, outcomes[WRITTEN], written_bytes / 1e6,
+	       outcomes[PRESENT]);
+	print_skipped();
+	if (list->no_right)
+		printf(", %zu not readable", list->no_right);
+	printf(", %zu failed; %.1f MB read in %.1f s, %.1f MB/s\n",
+	       outcomes[FAILED] + list->failed, read_bytes / 1e6, seconds,
+	       seconds > 0 ? read_bytes / 1e6 / seconds : 0);
+}
+
+/* Root has the right to read all there is. */
+static bool has_failed(const struct file_list *list)
+{
+	return outcomes[FAILED] || list->failed ||
+	       (list->no_right && !geteuid());
+}
+
+/* The first @num_found of the list are those that nobody named. */
+static int fill_all(struct file_list *list, size_t num_found)
 {
 	struct fill *fills = calloc(list->count + 1, sizeof(*fills));
 	struct job *jobs = calloc(list->count + 1, sizeof(*jobs));
@@ -267,16 +333,18 @@ static int fill_all(struct file_list *list)
 	if (!fills || !jobs)
 		return complain("cache", "out of memory");
 	num_files = list->count;
-	for (size_t i = 0; i < list->count; i++)
+	for (size_t i = 0; i < list->count; i++) {
+		fills[i].found = i < num_found;
 		jobs[i] = (struct job){ .name = list->names[i],
 					.result = &fills[i] };
+	}
 	pool_run(jobs, list->count, sizeof(*fills), options.jobs,
 		 options.seconds, work, done);
 	if (!options.quiet)
-		print_sums();
+		print_sums(list);
 	free(fills);
 	free(jobs);
-	return outcomes[FAILED] ? EXIT_FAILED : EXIT_OK;
+	return has_failed(list) ? EXIT_FAILED : EXIT_OK;
 }
 
 /*
@@ -306,17 +374,6 @@ static int prepare_dir(void)
 	return EXIT_OK;
 }
 
-static bool parse_number(const char *text, unsigned int max, unsigned int *to)
-{
-	char *end;
-	unsigned long value = strtoul(text, &end, 10);
-
-	if (*text < '0' || *text > '9' || *end || !value || value > max)
-		return false;
-	*to = value;
-	return true;
-}
-
 static int usage(void)
 {
 	fputs("Try 'sframe cache --help'.\n", stderr);
@@ -341,6 +398,15 @@ static bool take_option(int c)
 		return parse_number(optarg, 1024, &options.jobs);
 	case 't':
 		return parse_number(optarg, 86400, &options.seconds);
+	case 'R':
+		options.root = optarg;
+		return *optarg;
+	case 'p':
+		options.progress = true;
+		break;
+	case 'v':
+		options.verbose = true;
+		break;
 	case 'q':
 		options.quiet = true;
 		break;
@@ -348,19 +414,36 @@ static bool take_option(int c)
 	return true;
 }
 
-static void make_list(struct file_list *list, char **names, int count)
+/* Returns how many of the list were found and not named. */
+static size_t make_list(struct file_list *list, char **names, int count)
 {
-	for (size_t i = 0; options.all && i < ARRAY_SIZE(all_dirs); i++)
-		list_add_tree(list, all_dirs[i]);
+	size_t num_found;
+
+	if (options.all)
+		list_add_system(list);
 	if (options.running)
 		list_add_running(list);
+	num_found = list->count;
 	for (int i = 0; i < count; i++)
 		list_add_named(list, names[i]);
+	return num_found;
+}
+
+static int fill_cache(char **names, int count)
+{
+	struct file_list list = { };
+	int ret = list_set_root(&list, options.root);
+
+	started = now();
+	last_progress = started;
+	if (!ret)
+		ret = fill_all(&list, make_list(&list, names, count));
+	list_free(&list);
+	return ret;
 }
 
 static int run(char **names, int count)
 {
-	struct file_list list = { };
 	char *own_dir = NULL;
 	int ret;
 
@@ -370,14 +453,11 @@ static int run(char **names, int count)
 		options.dir = own_dir;
 	if (!options.dir)
 		return complain("cache", "no XDG_CACHE_HOME and no HOME is set; give --cache-dir");
+	terminal = isatty(STDERR_FILENO);
+	options.progress = (options.progress || terminal) && !options.quiet;
 	ret = prepare_dir();
-	if (!ret) {
-		started = now();
-		last_progress = started;
-		make_list(&list, names, count);
-		ret = fill_all(&list);
-	}
-	list_free(&list);
+	if (!ret)
+		ret = fill_cache(names, count);
 	free(own_dir);
 	return ret;
 }
@@ -392,7 +472,7 @@ int cache_main(int argc, char **argv)
 		.jobs = processors > 0 ? processors : 1,
 		.seconds = 300,
 	};
-	while ((c = getopt_long(argc, argv, "arc:f:j:t:qh", long_options,
+	while ((c = getopt_long(argc, argv, "arR:c:f:j:t:pvqh", long_options,
 				NULL)) != -1) {
 		if (c == 'h') {
 			fputs(help, stdout);
@@ -408,6 +488,10 @@ int cache_main(int argc, char **argv)
 	}
 	if (optind == argc && !options.all && !options.running) {
 		complain("cache", "nothing to do; name files, --running or --all");
+		return usage();
+	}
+	if (options.root && !options.all) {
+		complain("cache", "--root is for --all; give that, too");
 		return usage();
 	}
 	return run(argv + optind, argc - optind);

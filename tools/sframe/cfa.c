@@ -14,6 +14,12 @@
 /* Compilers nest remember_state once; the rest is a damaged file. */
 #define MAX_REMEMBERED	64
 
+/*
+ * No machine has as many registers; libdw, which check asks too, makes room for
+ * all below the highest that is named.
+ */
+#define MAX_REGISTER	1023
+
 enum column {
 	COLUMN_CFA,
 	COLUMN_RA,
@@ -220,6 +226,10 @@ static void run_register_insn(struct run *run, u8 op, struct bytes *in)
 	u64 reg = get_uleb(in);
 	struct rule *rule = &run->now.rule[column_of(reg)];
 
+	if (reg > MAX_REGISTER) {
+		run->bad = true;
+		return;
+	}
 	switch (op) {
 	case DW_CFA_offset_extended:
 		set_offset(rule, RULE_MEMORY, REG_CFA,

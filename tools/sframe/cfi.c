@@ -6,6 +6,7 @@
  * .eh_frame_hdr, which a linker may have left out or a packer may have made.
  */
 #include <dwarf.h>
+#include <elfutils/libdw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,14 +15,17 @@
 #include "table.h"
 
 /*
- * The instructions of a CIE run again for each function that names it.  A file
- * made to have a long one run a million times ends here: honest files stay
- * below twice their size.
+ * The instructions of a CIE run again for each function that names it, and it may
+ * have to be read again.  A file made to have that done with a long one a million
+ * times ends here: honest files stay below twice their size.
  */
 #define BUDGET_FACTOR	32
 #define BUDGET_LEAST	65536
 
-/* A large browser has 5 million. */
+/*
+ * A large browser has 5 million.  Each costs two bytes at least, so that only a
+ * compressed section made for it has more than half of the file's bytes.
+ */
 #define MAX_ROWS	(32U << 20)
 
 /* A CIE, parsed.  Linkers leave a handful of them, named in turn. */
@@ -36,6 +40,11 @@ struct cie {
 
 #define NUM_CIES	16
 
+static u64 min(u64 a, u64 b)
+{
+	return a < b ? a : b;
+}
+
 struct reading {
 	const struct object	*obj;
 	const struct cfi_section *section;
@@ -47,6 +56,15 @@ struct reading {
 	unsigned int		num_cies;
 };
 
+/**
+ * grow() - make room for one more element
+ * @array:	The array, or NULL.
+ * @room:	The elements that it has room for; 0 for NULL.
+ * @count:	Those in use.
+ * @size:	The bytes of one.
+ *
+ * Return: the array, in another place maybe; ends the program without memory.
+ */
 void *grow(void *array, size_t *room, size_t count, size_t size)
 {
 	if (count < *room)
@@ -60,9 +78,14 @@ void *grow(void *array, size_t *room, size_t count, size_t size)
 	return array;
 }
 
+/**
+ * cfi_add_row() - note a row
+ * @cfi:	Where; @cfi->error is set if that is full.
+ * @row:	The row.
+ */
 void cfi_add_row(struct cfi *cfi, const struct row *row)
 {
-	if (cfi->num_rows == MAX_ROWS) {
+	if (cfi->num_rows >= cfi->max_rows) {
 		cfi->error = "more rows than any program has";
 		return;
 	}
@@ -184,8 +207,11 @@ static struct cie *find_cie(struct reading *rd, u64 offset)
 	if (rd->num_cies < NUM_CIES)
 		rd->num_cies++;
 	*cie = (struct cie){ .offset = offset };
-	if (next_entry(rd, offset, &next, &entry) || !dwarf_cfi_cie_p(&entry))
+	if (!rd->budget || next_entry(rd, offset, &next, &entry) ||
+	    !dwarf_cfi_cie_p(&entry))
 		return NULL;
+	/* More CIEs than there is room for are read again and again. */
+	rd->budget -= min(rd->budget, next - offset);
 	cie->raw = entry.cie;
 	cie->good = parse_augmentation(cie) && cie_is_good(cie);
 	return cie->good ? cie : NULL;
@@ -356,7 +382,9 @@ bool cfi_read(const struct object *obj, struct cfi *cfi)
 	struct reading rd = { .obj = obj, .cfi = cfi };
 	size_t known;
 
-	*cfi = (struct cfi){ };
+	*cfi = (struct cfi){ .max_rows = obj->file_size / 2 };
+	if (cfi->max_rows > MAX_ROWS)
+		cfi->max_rows = MAX_ROWS;
 	if (obj->eh_frame.data) {
 		rd.section = &obj->eh_frame;
 		rd.eh_frame = true;
@@ -376,6 +404,10 @@ bool cfi_read(const struct object *obj, struct cfi *cfi)
 	return !cfi->error;
 }
 
+/**
+ * cfi_free() - free what cfi_read() filled in
+ * @cfi:	It.
+ */
 void cfi_free(struct cfi *cfi)
 {
 	free(cfi->functions);

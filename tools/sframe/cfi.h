@@ -27,9 +27,15 @@ struct function {
 
 /**
  * struct cfi - all of an object's call frame information
- * @functions:	Sorted by start; none overlaps the next.
- * @empty:	Entries of no length, which are left out.
- * @error:	Why the reading ended early.
+ * @functions:		Sorted by start; none overlaps the next.
+ * @num_functions:	Their number.
+ * @room_functions:	How many there is room for.
+ * @rows:		The rows of all of them.
+ * @num_rows:		Their number.
+ * @room_rows:		How many there is room for.
+ * @max_rows:		The most that are read.
+ * @empty:		Entries of no length, which are left out.
+ * @error:		Why the reading ended early.
  */
 struct cfi {
 	struct function	*functions;
@@ -38,6 +44,7 @@ struct cfi {
 	struct row	*rows;
 	size_t		num_rows;
 	size_t		room_rows;
+	size_t		max_rows;
 	size_t		empty;
 	const char	*error;
 };
@@ -45,7 +52,19 @@ struct cfi {
 bool cfi_read(const struct object *obj, struct cfi *cfi);
 void cfi_free(struct cfi *cfi);
 
-/* Rows of one function; in cfa.c */
+/* cfa.c */
+
+/**
+ * struct cfa_program - the instructions for one function
+ * @initial:		Those of its CIE ...
+ * @initial_end:	... and where they end.
+ * @insns:		Its own ...
+ * @insns_end:		... and where they end.
+ * @code_align:		What distances of code are multiplied with.
+ * @data_align:		What offsets are multiplied with.
+ * @encoding:		That of addresses.
+ * @budget:		Instruction bytes still allowed.
+ */
 struct cfa_program {
 	const u8	*initial;
 	const u8	*initial_end;
@@ -54,7 +73,7 @@ struct cfa_program {
 	u64		code_align;
 	s64		data_align;
 	u8		encoding;
-	u64		*budget;	/* instruction bytes still allowed */
+	u64		*budget;
 };
 
 enum cause cfa_run(const struct cfa_program *program, u64 start, u64 size,

@@ -7,18 +7,21 @@
 #include <string.h>
 #include <time.h>
 
+#include "cache_list.h"
 #include "check.h"
 #include "tool.h"
 
 static const char help[] =
-"usage: sframe check [OPTION]... FILE...\n"
+"usage: sframe check [OPTION]... [FILE]...\n"
 "\n"
 "Make an SFrame table for each x86-64 program or library in memory, and compare\n"
 "it with .eh_frame: at each row the range of code, where the caller's stack\n"
-"pointer (CFA), the return address and the frame pointer are found.  Version 2\n"
-"is read by the kernel's own decoder.  What a format cannot say is counted by\n"
-"cause; such code is left out of the table.\n"
+"pointer (CFA), the return address and the frame pointer are found.  The kernel's\n"
+"own decoder reads the table, too.  What a format cannot say is counted by cause;\n"
+"such code is left out of the table.\n"
 "\n"
+"  -a, --all            the files that 'sframe cache --all' makes tables for\n"
+"  -R, --root DIR       --all of the system whose root directory is DIR\n"
 "  -f, --format v2|v3   check this format only, else both\n"
 "  -s, --summary        one line a file\n"
 "  -v, --verbose        name the functions that are left out, and why\n"
@@ -34,9 +37,12 @@ static const char help[] =
 "examples:\n"
 "  sframe check /lib/x86_64-linux-gnu/libc.so.6\n"
 "  sframe check --summary -j 4 /usr/bin/* /usr/lib/x86_64-linux-gnu/*.so.*\n"
-"  sframe check --verbose --format v2 /lib64/ld-linux-x86-64.so.2\n";
+"  sframe check --verbose --format v2 /lib64/ld-linux-x86-64.so.2\n"
+"  sframe check --all --summary -j 4 | sed -n '/^total/,$p'\n";
 
 static const struct option long_options[] = {
+	{ "all", no_argument, NULL, 'a' },
+	{ "root", required_argument, NULL, 'R' },
 	{ "format", required_argument, NULL, 'f' },
 	{ "summary", no_argument, NULL, 's' },
 	{ "verbose", no_argument, NULL, 'v' },
@@ -130,34 +136,30 @@ static int print_total(double seconds)
 	return differing || num_failed ? EXIT_FAILED : EXIT_OK;
 }
 
-static int run(char **names, size_t count, unsigned int jobs,
-	       unsigned int seconds)
+/* @list are names that were found, @names those that the user gave. */
+static int run(const struct file_list *list, char **names, size_t num_names,
+	       unsigned int jobs, unsigned int seconds)
 {
-	struct report *reports = calloc(count, sizeof(*reports));
-	struct job *job = calloc(count, sizeof(*job));
+	size_t count = list->count + num_names;
+	struct report *reports = calloc(count + 1, sizeof(*reports));
+	struct job *job = calloc(count + 1, sizeof(*job));
 	double start = now();
 	int ret;
 
 	if (!reports || !job)
 		return complain("check", "out of memory");
 	for (size_t i = 0; i < count; i++)
-		job[i] = (struct job){ .name = names[i], .result = &reports[i] };
+		job[i] = (struct job){
+			.name = i < list->count ? list->names[i] :
+						  names[i - list->count],
+			.result = &reports[i],
+		};
 	pool_run(job, count, sizeof(*reports), jobs, seconds, work, done);
+	num_failed += list->failed;
 	ret = print_total(now() - start);
 	free(reports);
 	free(job);
 	return ret;
-}
-
-static bool parse_number(const char *text, unsigned int max, unsigned int *to)
-{
-	char *end;
-	unsigned long value = strtoul(text, &end, 10);
-
-	if (*text < '0' || *text > '9' || *end || !value || value > max)
-		return false;
-	*to = value;
-	return true;
 }
 
 static int usage(void)
@@ -169,13 +171,21 @@ static int usage(void)
 int check_main(int argc, char **argv)
 {
 	unsigned int jobs = 1, seconds = 300;
+	bool good = true, all = false;
+	struct file_list list = { };
+	const char *root = NULL;
 	enum format format = 0;
-	bool good = true;
-	int c;
+	int c, ret;
 
-	while (good && (c = getopt_long(argc, argv, "f:svbj:t:h", long_options,
+	while (good && (c = getopt_long(argc, argv, "aR:f:svbj:t:h", long_options,
 					NULL)) != -1) {
 		switch (c) {
+		case 'a':
+			all = true;
+			break;
+		case 'R':
+			root = optarg;
+			break;
 		case 'f':
 			good = parse_format(optarg, &format);
 			break;
@@ -205,11 +215,21 @@ int check_main(int argc, char **argv)
 		complain("check", "'%s' is not a value for that option", optarg);
 		return usage();
 	}
-	if (optind == argc) {
-		complain("check", "no file to check; name some");
+	if (root && !all) {
+		complain("check", "--root is for --all; give that, too");
+		return usage();
+	}
+	if (optind == argc && !all) {
+		complain("check", "no file to check; name some, or --all");
 		return usage();
 	}
 	for (int i = 0; i < NUM_FORMATS; i++)
 		options.asked[i] = !format || format == FORMAT_V2 + i;
-	return run(argv + optind, argc - optind, jobs, seconds);
+	ret = list_set_root(&list, root);
+	if (!ret && all)
+		list_add_system(&list);
+	if (!ret)
+		ret = run(&list, argv + optind, argc - optind, jobs, seconds);
+	list_free(&list);
+	return ret;
 }

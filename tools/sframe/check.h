@@ -9,7 +9,8 @@
  * struct tally - how a table of one format compares with .eh_frame
  * @functions:		Functions that .eh_frame describes.
  * @covered:		Those of them that the table describes wholly.
- * @bytes:		Their code; @covered_bytes: what the table describes.
+ * @bytes:		The code of the functions ...
+ * @covered_bytes:	... and what of it the table describes.
  * @rows:		Rows of .eh_frame.
  * @equal:		Those that the table says too.
  * @differing:		Those that it says otherwise, or does not say though it
@@ -35,8 +36,12 @@ struct tally {
 
 /**
  * struct report - what became of one file
- * @asked:	Formats that were checked.
+ * @state:	OBJECT_OK, or why there is no result.
+ * @error:	The same in words.
+ * @file_size:	The file's bytes.
  * @cfi_size:	Bytes of .eh_frame and .debug_frame.
+ * @asked:	Formats that were checked.
+ * @tally:	What was found, by format.
  */
 struct report {
 	enum object_state state;
@@ -47,6 +52,12 @@ struct report {
 	struct tally	tally[NUM_FORMATS];
 };
 
+/**
+ * struct check_options - what to compare, and what to tell
+ * @asked:	Formats to check.
+ * @verbose:	Name the functions that are left out, and rows that differ.
+ * @every_byte:	Compare at each byte of code.
+ */
 struct check_options {
 	bool		asked[NUM_FORMATS];
 	bool		verbose;

@@ -2,11 +2,17 @@
 /*
  * Makes a table in memory and holds it against .eh_frame, row by row.
  *
- * The table is read as its user will: version 2 by the kernel's own decoder.
+ * The table is read by this tool and, as its user will, by the kernel's decoder.
  * .eh_frame is read by libdw, and not by the code that made the table.  At the
  * first, middle and last byte of each of libdw's rows both unwind a machine with
  * made-up registers and memory; where they agree, they use the same rules.
+ *
+ * On a hostile file libdw may take any time and memory: it runs a function's
+ * instructions again for each row, and makes room for as many registers as they
+ * name.  So this runs in a process of its own with limits of both (pool.c), which
+ * "sframe gen" can do without: there libdw finds the entries only.
  */
+#include <elfutils/libdw.h>
 #include <errno.h>
 #include <gelf.h>
 #include <inttypes.h>
@@ -23,6 +29,8 @@
 #define BIAS		0x100000000000ULL
 /* What the kernel allows for a whole stack, here for one lookup. */
 #define BUDGET		(4U << 20)
+/* Bytes of a row that are compared where each may have a rule of its own. */
+#define MAX_STEPS	65536
 
 struct comparison {
 	const struct check_options *options;
@@ -72,7 +80,21 @@ static void set_text(struct comparison *cmp, u64 pc)
 	}
 }
 
-static int kernel_find(struct comparison *cmp, u64 pc, struct row *row)
+static struct rule rule_of_kernel(const struct sframe_rule *rule)
+{
+	if (rule->base == SFRAME_BASE_SAME)
+		return (struct rule){ .kind = RULE_SAME };
+	if (rule->base == SFRAME_BASE_UNKNOWN)
+		return (struct rule){ .kind = RULE_UNDEFINED };
+	return (struct rule){
+		.kind = rule->deref ? RULE_MEMORY : RULE_VALUE,
+		.base = rule->base == SFRAME_BASE_CFA ? REG_CFA : rule->base,
+		.offset = rule->offset,
+	};
+}
+
+static int kernel_find(struct comparison *cmp, u64 pc, struct row *row,
+		       bool *signal)
 {
 	struct sframe_reader reader = { .read = kernel_read, .budget = BUDGET };
 	struct sframe_row found;
@@ -83,14 +105,13 @@ static int kernel_find(struct comparison *cmp, u64 pc, struct row *row)
 	if (ret)
 		return ret;
 	*row = (struct row){
-		.cfa = { RULE_VALUE, found.cfa_fp ? REG_FP : REG_SP,
-			 found.cfa_off },
-		.ra = { RULE_MEMORY, REG_CFA, found.ra_off },
+		.cfa = rule_of_kernel(&found.cfa),
+		.ra = rule_of_kernel(&found.ra),
+		.fp = rule_of_kernel(&found.fp),
 	};
 	if (found.outermost)
 		row->ra.kind = RULE_UNDEFINED;
-	if (found.fp_saved)
-		row->fp = (struct rule){ RULE_MEMORY, REG_CFA, found.fp_off };
+	*signal = found.signal;
 	return 0;
 }
 
@@ -98,14 +119,14 @@ static int kernel_find(struct comparison *cmp, u64 pc, struct row *row)
 static int find_row(struct comparison *cmp, u64 pc, struct row *row,
 		    bool *signal)
 {
-	struct row again;
 	int ret = table_find(&cmp->table, pc + BIAS, row, signal), ret2;
+	bool signal_again = false;
+	struct row again;
 
-	if (cmp->plan->format != FORMAT_V2)
-		return ret;
-	ret2 = kernel_find(cmp, pc, &again);
+	ret2 = kernel_find(cmp, pc, &again, &signal_again);
 	/* This tool's reader and the kernel's have to agree too. */
-	if (ret != ret2 || (!ret && !row_equal(row, &again)))
+	if (ret != ret2 || (!ret && (!row_equal(row, &again) ||
+				     *signal != signal_again)))
 		return -EBADMSG;
 	return ret;
 }
@@ -129,8 +150,11 @@ static bool same_caller(u64 pc, Dwarf_Frame *frame, const struct row *row)
 /* Whether the plan leaves @pc, of the function that is checked, out. */
 static bool in_gap(struct comparison *cmp, u64 pc)
 {
-	const struct gap *end = cmp->plan->gaps + cmp->plan->num_gaps;
+	const struct gap *end;
 
+	if (!cmp->plan->num_gaps)
+		return false;
+	end = cmp->plan->gaps + cmp->plan->num_gaps;
 	while (cmp->gap < end && (cmp->gap->function < cmp->function ||
 				  (cmp->gap->function == cmp->function &&
 				   pc >= cmp->gap->start + cmp->gap->size)))
@@ -173,7 +197,10 @@ static enum verdict compare_row(struct comparison *cmp, u64 start, u64 end,
 	enum verdict verdict;
 	u64 pc;
 
-	if (cmp->options->every_byte || has_expression(frame))
+	/* An odd step meets each byte of the stubs; few rows need one above 1. */
+	if (has_expression(frame))
+		step = (end - start) / MAX_STEPS | 1;
+	if (cmp->options->every_byte)
 		step = 1;
 	verdict = compare_at(cmp, start, frame, signal);
 	for (pc = start + step; pc < end - 1; pc += step)
@@ -202,8 +229,8 @@ static void count_row(struct comparison *cmp, enum verdict verdict, u64 start,
 /* A row that libdw cannot read is none that the table may have. */
 static u64 compare_unreadable(struct comparison *cmp, u64 pc, u64 end)
 {
+	bool signal = false;
 	struct row row;
-	bool signal;
 
 	if (in_gap(cmp, pc) && find_row(cmp, pc, &row, &signal) == -ENOENT) {
 		u64 gap_end = cmp->gap->start + cmp->gap->size;
@@ -241,8 +268,8 @@ static void compare_behind(struct comparison *cmp, const struct function *f)
 {
 	u64 end = f->start + f->size;
 	bool last = cmp->function + 1 == cmp->cfi->num_functions;
+	bool signal = false;
 	struct row row;
-	bool signal;
 
 	if (!last && f[1].start <= end)
 		return;
@@ -335,7 +362,7 @@ static const char *compare_table(struct comparison *cmp)
 	kernel_image = &image;
 	error = table_open(&cmp->table, image.bytes, image.size,
 			   image.vaddr + BIAS);
-	if (!error && cmp->plan->format == FORMAT_V2 && !kernel_open(cmp))
+	if (!error && !kernel_open(cmp))
 		error = "the kernel's decoder refuses the table";
 	cmp->tally->table_size = image.size;
 	cmp->gap = cmp->plan->gaps;
@@ -352,12 +379,14 @@ static const char *check_formats(const struct object *obj,
 				 const struct check_options *options,
 				 struct report *report)
 {
+	Dwarf *dwarf = obj->debug_frame.data ?
+		       dwarf_begin_elf(obj->elf, DWARF_C_READ, NULL) : NULL;
 	struct comparison cmp = {
 		.options = options,
 		.obj = obj,
 		.cfi = cfi,
 		.eh_frame = dwarf_getcfi_elf(obj->elf),
-		.debug_frame = obj->dwarf ? dwarf_getcfi(obj->dwarf) : NULL,
+		.debug_frame = dwarf ? dwarf_getcfi(dwarf) : NULL,
 	};
 	const char *error = NULL;
 
@@ -375,6 +404,8 @@ static const char *check_formats(const struct object *obj,
 	}
 	if (cmp.eh_frame)
 		dwarf_cfi_end(cmp.eh_frame);
+	if (dwarf)
+		dwarf_end(dwarf);
 	return error;
 }
 

@@ -30,6 +30,12 @@ static u64 mix(u64 x)
 	return x ^ x >> 31;
 }
 
+/**
+ * machine_make() - make a machine up
+ * @m:		Filled in.
+ * @pc:		The instruction that it is at.
+ * @seed:	Picks the contents of registers and memory.
+ */
 void machine_make(struct machine *m, u64 pc, u64 seed)
 {
 	for (unsigned int i = 0; i < MACHINE_REGS; i++)
@@ -38,11 +44,25 @@ void machine_make(struct machine *m, u64 pc, u64 seed)
 	m->seed = seed;
 }
 
+/**
+ * machine_memory() - read a machine's memory
+ * @m:		The machine.
+ * @address:	Any address.
+ *
+ * Return: the word there, always the same.
+ */
 u64 machine_memory(const struct machine *m, u64 address)
 {
 	return mix(address + m->seed);
 }
 
+/**
+ * caller_equal() - whether two ways of unwinding found the same
+ * @a:	What one found.
+ * @b:	What the other found.
+ *
+ * Return: whether it is the same.
+ */
 bool caller_equal(const struct caller *a, const struct caller *b)
 {
 	if (a->outermost || b->outermost)
@@ -284,7 +304,12 @@ static u64 eval_rule(const struct machine *m, const struct rule *rule,
 	}
 }
 
-/* Unwind by a row of a table. */
+/**
+ * eval_row() - unwind by a row of a table
+ * @m:		The machine.
+ * @row:	The row.
+ * @caller:	Filled in.
+ */
 void eval_row(const struct machine *m, const struct row *row,
 	      struct caller *caller)
 {

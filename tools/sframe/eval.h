@@ -21,6 +21,9 @@ struct machine {
 
 /**
  * struct caller - what an unwinder finds
+ * @sp:		The caller's stack pointer.
+ * @ra:		The return address.
+ * @fp:		The caller's frame pointer.
  * @outermost:	Nothing: there is no caller.
  */
 struct caller {

@@ -2,6 +2,7 @@
 /* Writes and reads table files (sframe_file.h). */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,20 @@ static bool write_all(int fd, const void *bytes, size_t size)
 	return true;
 }
 
+/* Nothing is to be left over by an interruption, not even under another name. */
+static void hold_signals(sigset_t *old)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGALRM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGQUIT);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, old);
+}
+
 /**
  * file_write() - write a table file
  * @name:	Its name; it appears whole or not at all.
@@ -61,25 +76,30 @@ int file_write(const char *name, const struct object *obj,
 		struct sframe_file head;
 		u8 page[SFRAME_FILE_TABLE];
 	} first = { };
-	char *partial;
 	int fd, ret = EXIT_OK;
+	char *partial;
+	sigset_t old;
+	bool good;
 
 	fill_head(&first.head, obj, image, format);
 	if (asprintf(&partial, "%s.XXXXXX", name) < 0)
 		return complain(name, "out of memory");
+	hold_signals(&old);
 	fd = mkostemp(partial, O_CLOEXEC);
 	if (fd < 0) {
 		ret = complain(name, "cannot be created: %s; name another file by --output",
 			       strerror(errno));
 		goto out_free;
 	}
-	if (!write_all(fd, &first, sizeof(first)) ||
-	    !write_all(fd, image->bytes, image->size) ||
-	    fchmod(fd, 0644) || close(fd) || rename(partial, name)) {
+	good = write_all(fd, &first, sizeof(first)) &&
+	       write_all(fd, image->bytes, image->size) && !fchmod(fd, 0644);
+	good = !close(fd) && good;
+	if (!good || rename(partial, name)) {
 		ret = complain(name, "cannot be written: %s", strerror(errno));
 		unlink(partial);
 	}
 out_free:
+	sigprocmask(SIG_SETMASK, &old, NULL);
 	free(partial);
 	return ret;
 }

@@ -5,7 +5,6 @@
  * The file is hostile.  It is read, not mapped, so that one that shrinks
  * meanwhile is an error and no SIGBUS; libelf keeps sections inside the file.
  */
-#include <dwarf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
@@ -21,6 +20,8 @@
  */
 #define MAX_CFI_SIZE	0x8000000ULL
 #define MAX_NOTE_SIZE	0x100000ULL
+/* A compressed section is a part of a file that it cannot dwarf. */
+#define MAX_EXPANSION	16
 
 static enum object_state fail(struct object *obj, enum object_state state,
 			      const char *error)
@@ -105,11 +106,20 @@ static enum object_state read_segments(struct object *obj)
 	return OBJECT_OK;
 }
 
+/* Headers may name the same bytes a thousand times: all of them count. */
+static bool wants_note(const struct object *obj, u64 offset, u64 size)
+{
+	return !obj->build_id_size && offset <= obj->file_size &&
+	       size <= obj->file_size - offset &&
+	       size <= MAX_NOTE_SIZE - obj->note_size;
+}
+
 static void read_build_id(struct object *obj, Elf_Data *data)
 {
 	size_t offset = 0, name, desc;
 	GElf_Nhdr note;
 
+	obj->note_size += data->d_size;
 	while ((offset = gelf_getnote(data, offset, &note, &name, &desc)) > 0) {
 		if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 ||
 		    memcmp((char *)data->d_buf + name, "GNU", 4) ||
@@ -127,6 +137,9 @@ static enum object_state take_section(struct object *obj, Elf_Scn *scn,
 {
 	struct cfi_section *to;
 
+	/* A separate debug file has the headers of sections that it lacks. */
+	if (shdr->sh_type == SHT_NOBITS && (shdr->sh_flags & SHF_EXECINSTR))
+		obj->detached = true;
 	if (!strcmp(name, ".eh_frame"))
 		to = &obj->eh_frame;
 	else if (!strcmp(name, ".debug_frame"))
@@ -136,13 +149,14 @@ static enum object_state take_section(struct object *obj, Elf_Scn *scn,
 	else
 		return OBJECT_OK;
 
-	/* A separate debug file has the headers of sections that it lacks. */
-	if (shdr->sh_type == SHT_NOBITS || !shdr->sh_size)
+	/* libelf keeps a copy of each section that is asked for: of one each. */
+	if (shdr->sh_type == SHT_NOBITS || !shdr->sh_size || to->data)
 		return OBJECT_OK;
 	if (shdr->sh_flags & SHF_COMPRESSED) {
 		GElf_Chdr chdr;
 
 		if (!gelf_getchdr(scn, &chdr) || chdr.ch_size > MAX_CFI_SIZE ||
+		    chdr.ch_size / MAX_EXPANSION > obj->file_size ||
 		    elf_compress(scn, 0, 0) < 0)
 			return fail(obj, OBJECT_DAMAGED,
 				    "a section cannot be decompressed");
@@ -173,7 +187,8 @@ static enum object_state read_sections(struct object *obj)
 		if (!gelf_getshdr(scn, &shdr))
 			return fail(obj, OBJECT_DAMAGED,
 				    "a section header cannot be read");
-		if (shdr.sh_type == SHT_NOTE && !obj->build_id_size) {
+		if (shdr.sh_type == SHT_NOTE &&
+		    wants_note(obj, shdr.sh_offset, shdr.sh_size)) {
 			Elf_Data *data = elf_getdata(scn, NULL);
 
 			if (data && data->d_buf)
@@ -240,9 +255,7 @@ static void take_note(struct object *obj, const GElf_Phdr *phdr)
 {
 	Elf_Data *data;
 
-	if (phdr->p_offset > obj->file_size ||
-	    phdr->p_filesz > obj->file_size - phdr->p_offset ||
-	    phdr->p_filesz > MAX_NOTE_SIZE)
+	if (!wants_note(obj, phdr->p_offset, phdr->p_filesz))
 		return;
 	data = elf_getdata_rawchunk(obj->elf, phdr->p_offset, phdr->p_filesz,
 				    phdr->p_align == 8 ? ELF_T_NHDR8 :
@@ -254,6 +267,7 @@ static void take_note(struct object *obj, const GElf_Phdr *phdr)
 /* The same for a file without section headers. */
 static void read_by_segments(struct object *obj)
 {
+	bool has_frames = false;
 	GElf_Phdr phdr;
 	size_t count, i;
 
@@ -262,10 +276,12 @@ static void read_by_segments(struct object *obj)
 	for (i = 0; i < count; i++) {
 		if (!gelf_getphdr(obj->elf, i, &phdr))
 			return;
-		if (phdr.p_type == PT_GNU_EH_FRAME)
+		if (phdr.p_type == PT_GNU_EH_FRAME && !has_frames) {
 			take_eh_frame_hdr(obj, &phdr);
-		else if (phdr.p_type == PT_NOTE && !obj->build_id_size)
+			has_frames = true;
+		} else if (phdr.p_type == PT_NOTE) {
 			take_note(obj, &phdr);
+		}
 	}
 }
 
@@ -286,8 +302,6 @@ static enum object_state read_object(struct object *obj)
 		read_by_segments(obj);
 	if (state)
 		return state;
-	if (obj->debug_frame.data)
-		obj->dwarf = dwarf_begin_elf(obj->elf, DWARF_C_READ, NULL);
 	if (!obj->eh_frame.data && !obj->debug_frame.data)
 		return fail(obj, OBJECT_NO_CFI, "no .eh_frame");
 	return OBJECT_OK;
@@ -318,16 +332,26 @@ enum object_state object_open(struct object *obj, const char *name)
 	return read_object(obj);
 }
 
+/**
+ * object_close() - let go of a file
+ * @obj:	What object_open() filled in, whatever that returned.
+ */
 void object_close(struct object *obj)
 {
-	if (obj->dwarf)
-		dwarf_end(obj->dwarf);
 	if (obj->elf)
 		elf_end(obj->elf);
 	if (obj->fd >= 0)
 		close(obj->fd);
 }
 
+/**
+ * object_is_code() - whether an executable segment holds a range
+ * @obj:	The object.
+ * @start:	The range's first address.
+ * @size:	Its bytes.
+ *
+ * Return: whether one segment holds all of it.
+ */
 bool object_is_code(const struct object *obj, u64 start, u64 size)
 {
 	for (u32 i = 0; i < obj->num_text; i++) {

@@ -2,7 +2,6 @@
 #ifndef _TOOLS_SFRAME_OBJECT_H
 #define _TOOLS_SFRAME_OBJECT_H
 
-#include <elfutils/libdw.h>
 #include <libelf.h>
 #include <linux/types.h>
 
@@ -31,9 +30,20 @@ struct cfi_section {
  * struct object - an ELF file whose fields that are used have been checked
  * @name:		As the user named it.
  * @error:		What is wrong with it, for every state but OBJECT_OK.
+ * @fd:			The open file.
+ * @elf:		libelf's handle of it.
+ * @file_size:		Its bytes.
  * @low:		Lowest address of a segment.
  * @high:		First address behind all segments.
  * @fixed:		It runs at the addresses that it is linked for.
+ * @detached:		A separate debug file, which lacks the code itself.
+ * @text:		Its executable segments.
+ * @num_text:		Their number.
+ * @build_id:		Its build-id.
+ * @build_id_size:	The bytes of that; 0: it has none.
+ * @note_size:		The bytes of notes that were read to find that.
+ * @eh_frame:		Its unwind information ...
+ * @debug_frame:	... and that in its debugging information.
  * @table:		.sframe, where there is one.
  */
 struct object {
@@ -41,15 +51,16 @@ struct object {
 	const char		*error;
 	int			fd;
 	Elf			*elf;
-	Dwarf			*dwarf;
 	u64			file_size;
 	u64			low;
 	u64			high;
 	bool			fixed;
+	bool			detached;
 	struct sframe_file_text	text[SFRAME_FILE_MAX_TEXT];
 	u32			num_text;
 	u8			build_id[SFRAME_FILE_MAX_ID];
 	u32			build_id_size;
+	u64			note_size;
 	struct cfi_section	eh_frame;
 	struct cfi_section	debug_frame;
 	struct cfi_section	table;

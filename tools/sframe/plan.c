@@ -36,7 +36,14 @@ struct planning {
 	struct entry		*entry;	/* the one that grows; NULL: none */
 };
 
-/* Below a program that starts at 4 MiB there is no room. */
+/**
+ * plan_vaddr() - where an object's table lies unless told otherwise
+ * @obj:	The object.
+ *
+ * Below a program that starts at 4 MiB there is no room.
+ *
+ * Return: the table's address, in the object's addresses.
+ */
 u64 plan_vaddr(const struct object *obj)
 {
 	if (obj->fixed)
@@ -207,6 +214,10 @@ void plan_make(struct plan *plan, const struct cfi *cfi, enum format format,
 	}
 }
 
+/**
+ * plan_free() - free what plan_make() filled in
+ * @plan:	It.
+ */
 void plan_free(struct plan *plan)
 {
 	free(plan->entries);

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Works on files side by side, each in a process of its own: a file that makes
- * a library crash, or compute for ever, is that file's result and nobody else's.
+ * a library crash, compute for ever or take all memory is that file's result and
+ * nobody else's.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "tool.h"
+
+/* The largest browser with its debugging information takes a quarter of it. */
+#define MAX_MEMORY	(4ULL << 30)
 
 struct worker {
 	pid_t		pid;
@@ -34,10 +39,21 @@ static void fatal(const char *what)
 	exit(EXIT_FAILED);
 }
 
+static void limit_memory(void)
+{
+	/* The sanitizer keeps its books in addresses that it never uses. */
+#ifndef __SANITIZE_ADDRESS__
+	struct rlimit limit = { MAX_MEMORY, MAX_MEMORY };
+
+	setrlimit(RLIMIT_AS, &limit);
+#endif
+}
+
 static void work_in_child(const struct pool *pool, const struct job *job,
 			  int to)
 {
 	alarm(pool->seconds);
+	limit_memory();
 	/* Lines of several workers may mix, their letters may not. */
 	setlinebuf(stdout);
 	pool->work(job->name, job->result);

@@ -10,8 +10,10 @@
 
 #include "bytes.h"
 #include "sframe_format.h"
-#include "sframe_v3.h"
 #include "table.h"
+
+/* A control word that stands alone: no rule. */
+#define CONTROL_NONE	0
 
 static unsigned int entry_size(const struct table *table)
 {
@@ -196,7 +198,7 @@ static bool flexible_rule(struct bytes *in, unsigned int size, bool cfa,
 	if (!bytes_left(in))
 		return !cfa;
 	control = get_fixed(in, size);
-	if (control == SFRAME_V3_CONTROL_NONE)
+	if (control == CONTROL_NONE)
 		return !cfa;
 	reg = control >> SFRAME_V3_CONTROL_REG_SHIFT;
 	if (!(control & SFRAME_V3_CONTROL_REG)) {

@@ -4,6 +4,11 @@
 
 #include "check.h"
 
+/**
+ * tally_add() - add one file's result to a sum
+ * @to:		The sum.
+ * @from:	What is added.
+ */
 void tally_add(struct tally *to, const struct tally *from)
 {
 	const u64 *add = (const u64 *)from;

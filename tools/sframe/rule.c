@@ -35,6 +35,12 @@ static const char * const cause_names[NUM_CAUSES] = {
 	[CAUSE_DAMAGED] = "the unwind instructions are damaged or unknown",
 };
 
+/**
+ * cause_name() - a cause in words
+ * @cause:	The cause.
+ *
+ * Return: the words, which are not to be freed.
+ */
 const char *cause_name(enum cause cause)
 {
 	return cause_names[cause];
@@ -208,13 +214,22 @@ static bool ra_is_default(const struct row *row)
 
 /**
  * row_is_default() - whether version 2, or a default row of version 3, says it
- * @row: A row that row_cause() accepts for version 3.
+ * @row:	A row that row_cause() accepts for version 3.
+ *
+ * Return: whether it needs no flexible row.
  */
 bool row_is_default(const struct row *row)
 {
 	return row_cause(row, FORMAT_V2, false) == CAUSE_NONE;
 }
 
+/**
+ * row_equal() - whether two rows say the same
+ * @a:	A row.
+ * @b:	Another; where it starts does not matter.
+ *
+ * Return: whether an unwinder does the same with both.
+ */
 bool row_equal(const struct row *a, const struct row *b)
 {
 	/* Nobody looks at the rest. */

@@ -2,6 +2,7 @@
 /* sframe: SFrame tables for programs that are built without them */
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tool.h"
@@ -40,6 +41,13 @@ static const struct {
 	{ "run", run_main },
 };
 
+/**
+ * complain() - tell what is wrong
+ * @name:	The file, or whatever it is about.
+ * @format:	What; and, behind a semicolon, what helps.
+ *
+ * Return: EXIT_FAILED, for the caller to return.
+ */
 int complain(const char *name, const char *format, ...)
 {
 	va_list args;
@@ -54,6 +62,13 @@ int complain(const char *name, const char *format, ...)
 	return EXIT_FAILED;
 }
 
+/**
+ * parse_format() - read a format's name
+ * @text:	The name.
+ * @format:	Filled in.
+ *
+ * Return: whether there is such a format.
+ */
 bool parse_format(const char *text, enum format *format)
 {
 	if (!strcmp(text, "v2"))
@@ -62,6 +77,25 @@ bool parse_format(const char *text, enum format *format)
 		*format = FORMAT_V3;
 	else
 		return false;
+	return true;
+}
+
+/**
+ * parse_number() - read a number of an option
+ * @text:	The number.
+ * @max:	The largest that makes sense; the least is 1.
+ * @to:		Filled in.
+ *
+ * Return: whether it is one.
+ */
+bool parse_number(const char *text, unsigned int max, unsigned int *to)
+{
+	char *end;
+	unsigned long value = strtoul(text, &end, 10);
+
+	if (*text < '0' || *text > '9' || *end || !value || value > max)
+		return false;
+	*to = value;
 	return true;
 }
 

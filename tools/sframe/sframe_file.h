@@ -5,7 +5,7 @@
  *	+------------------------+ 0
  *	| struct sframe_file     |
  *	| zeros                  |
- *	+------------------------+ table_offset, a page boundary
+ *	+------------------------+ table_offset: SFRAME_FILE_TABLE
  *	| the table: the bytes   |
  *	| of a .sframe section   |
  *	+------------------------+ table_offset + table_size
@@ -34,6 +34,8 @@
 
 #define SFRAME_FILE_MAGIC	"SFRMTAB1"
 #define SFRAME_FILE_VERSION	1
+/* Of the tables in a cache. */
+#define SFRAME_FILE_FORMAT	3
 #define SFRAME_FILE_TABLE	4096
 #define SFRAME_FILE_MAX_TEXT	64
 #define SFRAME_FILE_MAX_ID	32
@@ -53,7 +55,7 @@ struct sframe_file_text {
  * @magic:		SFRAME_FILE_MAGIC, no zero at its end.
  * @version:		SFRAME_FILE_VERSION; a reader refuses any other.
  * @header_size:	Bytes up to and with the last valid @text.
- * @table_offset:	Where in the file the table starts: page aligned.
+ * @table_offset:	Where in the file the table starts: SFRAME_FILE_TABLE.
  * @table_size:		Bytes of the table.
  * @table_vaddr:	Where in the object's own address space the table has to
  *			lie, modulo 2^64: below the object, it is "negative".

@@ -38,8 +38,17 @@ struct gap {
 
 /**
  * struct plan - what a table will hold, before it is bytes
- * @entries:	Sorted, none overlaps.
- * @gaps:	Sorted.
+ * @format:		Its version.
+ * @vaddr:		Where it will lie, in the object's addresses.
+ * @entries:		Its functions: sorted, none overlaps.
+ * @num_entries:	Their number.
+ * @room_entries:	How many there is room for.
+ * @rows:		The rows of all of them.
+ * @num_rows:		Their number.
+ * @room_rows:		How many there is room for.
+ * @gaps:		What it leaves out, sorted.
+ * @num_gaps:		Their number.
+ * @room_gaps:		How many there is room for.
  */
 struct plan {
 	enum format	format;
@@ -59,7 +68,9 @@ struct plan {
  * struct image - a table as bytes
  * @bytes:	They.
  * @size:	Their number.
+ * @room:	How many there is room for.
  * @vaddr:	Where they have to lie, in the object's addresses.
+ * @too_large:	The format cannot hold the table.
  */
 struct image {
 	u8	*bytes;

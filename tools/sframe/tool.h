@@ -2,25 +2,22 @@
 #ifndef _TOOLS_SFRAME_TOOL_H
 #define _TOOLS_SFRAME_TOOL_H
 
+#include "complain.h"
 #include "table.h"
 
-enum {
-	EXIT_OK,
-	EXIT_FAILED,
-	EXIT_USAGE,
-};
-
-/* "sframe: @name: what; remedy" on stderr; returns EXIT_FAILED. */
-[[gnu::format(printf, 2, 3)]]
-int complain(const char *name, const char *format, ...);
-
+/*
+ * The commands.  Each takes its own name and what follows it, and returns the exit
+ * status after telling what is wrong.
+ */
 int gen_main(int argc, char **argv);
 int dump_main(int argc, char **argv);
 int check_main(int argc, char **argv);
 int cache_main(int argc, char **argv);
 int run_main(int argc, char **argv);
 
+/* sframe.c */
 bool parse_format(const char *text, enum format *format);
+bool parse_number(const char *text, unsigned int max, unsigned int *to);
 
 /* file.c */
 int file_write(const char *name, const struct object *obj,

@@ -12,8 +12,10 @@
 
 #include "bytes.h"
 #include "sframe_format.h"
-#include "sframe_v3.h"
 #include "table.h"
+
+/* A control word that stands alone: no rule. */
+#define CONTROL_NONE	0
 
 /* A file made so that all hashes meet costs space, not time. */
 #define MAX_PROBES	32
@@ -117,7 +119,7 @@ static void flexible_words(struct words *words, const struct row *row)
 	if (!ra_default)
 		add_pair(words, &row->ra);
 	else if (!fp_same)
-		add_word(words, SFRAME_V3_CONTROL_NONE, 0);
+		add_word(words, CONTROL_NONE, 0);
 	if (!fp_same)
 		add_pair(words, &row->fp);
 }
@@ -317,6 +319,10 @@ bool image_make(struct image *image, const struct plan *plan)
 	return !image->too_large;
 }
 
+/**
+ * image_free() - free what image_make() filled in
+ * @image:	It.
+ */
 void image_free(struct image *image)
 {
 	free(image->bytes);

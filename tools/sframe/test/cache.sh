@@ -1,5 +1,5 @@
-# shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
 # Cases of run.sh: sframe cache.
 # shellcheck disable=SC2154 # OUT, HERE, CHECKED and SEEDS are those of run.sh
 
@@ -32,7 +32,7 @@ second_fill_writes_nothing() {
 	cache "$OUT/programs" > "$OUT/cache.first"
 	has "$OUT/cache.first" "5 files: 5 written"
 	[ "$(table_files | wc -l)" = 5 ]
-	[ -z "$(table_files | grep -vE '/[0-9a-f]{2}/[0-9a-f]{38}\.v2$')" ]
+	[ "$(table_files | grep -cvE '/[0-9a-f]{2}/[0-9a-f]{38}\.v2$')" = 0 ]
 	[ -z "$(find "$OUT/cache" -type f ! -perm 644)$(find "$OUT/cache" -type d ! -perm 755)" ]
 	find "$OUT/cache" -type f -printf '%p %i %T@\n' | sort > "$OUT/cache.before"
 	cache "$OUT/programs" > "$OUT/cache.second"
@@ -81,29 +81,214 @@ concurrent_fills_agree() {
 	[ "$(table_files | wc -l)" = 7 ]
 }
 
+# interrupt SIGNAL DELAY DIR: fill DIR, and send the signal after a while.
+interrupt() {
+	local fill
+
+	# Wherever it is by then is as good as elsewhere.
+	env --default-signal="$1" "$SFRAME" cache --cache-dir "$3" --jobs 2 /usr/bin \
+		> "$OUT/null" 2>&1 & fill=$!
+	sleep "$2"
+	kill -"$1" $fill
+	status $((128 + $(kill -l "$1"))) wait $fill
+	# Its workers may be about to write a table each.
+	while pgrep -f "cache-dir $3" > "$OUT/null"; do
+		sleep 0.1
+	done
+}
+
+tables_are_whole() {
+	local table
+
+	find "$1" -type f > "$OUT/interrupted"
+	! grep -v '\.v2$' "$OUT/interrupted"
+	while read -r table; do
+		"$SFRAME" dump "$table" > "$OUT/null"
+	done < "$OUT/interrupted"
+}
+
 interrupted_fill_leaves_whole_tables() {
-	local delay dir fill table
+	local delay dir
 
 	for delay in 0.05 0.1 0.2 0.4; do
 		dir=$OUT/interrupted.$delay
 		rm -rf "$dir"
-		"$SFRAME" cache --cache-dir "$dir" --jobs 2 /usr/bin > "$OUT/null" 2>&1 & fill=$!
-		# Wherever it is by then is as good as elsewhere.
-		sleep $delay
-		kill -TERM $fill
-		status 143 wait $fill
-		# Its workers may be about to write a table each.
-		while pgrep -f "cache-dir $dir" > "$OUT/null"; do
-			sleep 0.1
-		done
-		find "$dir" -type f > "$OUT/interrupted"
-		! grep -v '\.v2$' "$OUT/interrupted"
-		while read -r table; do
-			"$SFRAME" dump "$table" > "$OUT/null"
-		done < "$OUT/interrupted"
+		interrupt TERM $delay "$dir"
+		tables_are_whole "$dir"
 		wc -l "$OUT/interrupted"
 		rm -rf "$dir"
 	done
+}
+
+interrupted_fill_is_resumed() {
+	local dir=$OUT/resumed before all
+
+	rm -rf "$dir" "$OUT/whole"
+	interrupt INT 0.2 "$dir"
+	tables_are_whole "$dir"
+	before=$(wc -l < "$OUT/interrupted")
+	"$SFRAME" cache --cache-dir "$dir" --jobs 2 /usr/bin > "$OUT/cache.out"
+	"$SFRAME" cache --cache-dir "$OUT/whole" --jobs 2 /usr/bin > "$OUT/null"
+	all=$(find "$OUT/whole" -type f | wc -l)
+	has "$OUT/cache.out" " $((all - before)) written"
+	diff -r "$dir" "$OUT/whole"
+	rm -rf "$dir" "$OUT/whole"
+}
+
+# object FILE [FLAG...]: a library with a build-id of its own
+object() {
+	local file=$1
+
+	shift
+	mkdir -p "${file%/*}"
+	NUMBER=$((NUMBER + 1))
+	echo "int f(void) { return $NUMBER; }" |
+		gcc -O2 -shared -fPIC -Wl,--build-id -o "$file" "$@" -x c -
+}
+
+# A system as --all has to see it: a file of each kind in each kind of place.
+make_system() {
+	local root=$1
+
+	NUMBER=0
+	rm -rf "$root"
+	object "$root/usr/bin/a"
+	object "$root/usr/lib/plugins/deep/b.so"
+	object "$root/usr/share/editor/c"
+	object "$root/opt/app/d"
+	object "$root/lib64/e.so"
+	object "$root/srv/libs/below/f.so"
+	object "$root/usr/local/sbin/g"
+	object "$root/usr/lib/debugged" -g -nostdlib -fno-asynchronous-unwind-tables
+	mkdir -p "$root/etc/ld.so.conf.d"
+	echo 'include ld.so.conf.d/*.conf # all of them' > "$root/etc/ld.so.conf"
+	printf '%s\n' '# places' /srv/libs=libc6 'include ../ld.so.conf' \
+		> "$root/etc/ld.so.conf.d/x.conf"
+	# More names and copies of what is there already.
+	ln -s usr/lib "$root/lib"
+	ln -s ../share/editor/c "$root/usr/bin/c"
+	ln -s . "$root/usr/lib/loop"
+	ln "$root/usr/bin/a" "$root/usr/bin/a-too"
+	cp "$root/usr/bin/a" "$root/opt/app/a-copy"
+	# What gets no table.
+	object "$root/usr/lib/no-id.so" -Wl,--build-id=none
+	object "$root/home/u/h"
+	cp "$root/usr/bin/a" "$root/usr/lib/other-machine.so"
+	printf '\267' | dd bs=1 seek=18 conv=notrunc status=none of="$root/usr/lib/other-machine.so"
+	ln -s /usr/bin/xz "$root/usr/bin/leads-outside"
+	mkdir -p "$root/usr/lib/debug"
+	objcopy --only-keep-debug "$root/usr/lib/debugged" "$root/usr/lib/debug/debugged"
+	echo no program > "$root/usr/bin/script"
+	mkfifo "$root/usr/lib/fifo"
+}
+
+all_is_the_whole_system() {
+	local root=$OUT/system
+
+	make_system "$root"
+	rm -rf "$OUT/cache"
+	cache --all --root "$root" --verbose > "$OUT/cache.out"
+	cat "$OUT/cache.out"
+	[ "$(table_files | wc -l)" = 8 ]
+	has "$OUT/cache.out" ": 11 files: 8 written"
+	has "$OUT/cache.out" " 1 there already, 2 skipped (1 without build-id"
+	has "$OUT/cache.out" "no-id.so: no build-id, by which its table would be found"
+	has "$OUT/cache.out" "debug/debugged: not an x86-64 program or library"
+	has "$OUT/cache.out" " 0 failed; "
+	grep -E '[0-9.]+ MB read in [0-9.]+ s, [0-9.]+ MB/s$' "$OUT/cache.out"
+	# Where the root is the system's own, and the directories are those of PATH.
+	rm -rf "$OUT/cache"
+	PATH=$root/home/u:$PATH cache --all > "$OUT/cache.out"
+	cache --verbose "$root/home/u/h" /usr/bin/xz > "$OUT/cache.out"
+	has "$OUT/cache.out" "2 files: 0 written (0.0 MB), 2 there already"
+	status 2 cache --root "$root" "$root"
+	status 1 cache --all --root /no/such/directory
+}
+
+check_all_takes_the_same_files() {
+	"$CHECKED" check --all --root "$OUT/system" --summary > "$OUT/all.check"
+	[ "$(grep -c ': v2 functions' "$OUT/all.check")" = 11 ]
+	has "$OUT/all.check" "total: 11 files checked, 0 skipped, 0 failed"
+	status 2 "$CHECKED" check --root "$OUT/system" "$OUT/O2"
+	status 1 "$CHECKED" check --all --root /no/such/directory
+}
+
+files_of_others_are_not_for_all() {
+	[ "$(id -u)" = 0 ] || return 0
+	make_system "$OUT/system"
+	rm -rf "$OUT/cache"
+	chown 65534 "$OUT/system/opt/app/d"
+	chmod 775 "$OUT/system/lib64/e.so"
+	cache --all --root "$OUT/system" > "$OUT/cache.out"
+	has "$OUT/cache.out" "6 written"
+	has "$OUT/cache.out" "2 that others may change"
+	cache "$OUT/system/opt/app/d" > "$OUT/cache.out"
+	has "$OUT/cache.out" "1 written"
+}
+
+# What ends a worker is put into the tool, since no file is known that would do.
+crashing_worker_fails_alone() {
+	local dir=$OUT/broken-worker
+
+	rm -rf "$dir" "$OUT/cache"
+	cp -r "$HERE/.." "$dir"
+	cat > "$OUT/faults" <<-'END'
+		/^	struct object obj;$/ {
+			a if (strstr(name, "crash")) abort();
+			a if (strstr(name, "hang")) for (;;) ;
+			a if (strstr(name, "eat")) grow(NULL, &(size_t){ 0 }, 0, 1ULL << 32);
+		}
+	END
+	sed -i -f "$OUT/faults" "$dir/cache.c"
+	make -s -C "$dir" O="$dir/out" CFLAGS=-O0 "$dir/out/sframe"
+	cache_programs
+	cp "$OUT/programs/O2" "$OUT/programs/crash"
+	cp "$OUT/programs/O2" "$OUT/programs/hang"
+	cp "$OUT/programs/O2" "$OUT/programs/eat"
+	status 1 "$dir/out/sframe" cache --cache-dir "$OUT/cache" -j 2 -t 1 "$OUT/programs" \
+		> "$OUT/cache.out" 2> "$OUT/cache.err"
+	cat "$OUT/cache.err"
+	has "$OUT/cache.err" "crash: the worker was ended by signal 6"
+	has "$OUT/cache.err" "hang: takes too long"
+	has "$OUT/cache.err" "eat: the worker ended without a result"
+	has "$OUT/cache.out" "8 files: 5 written"
+	has "$OUT/cache.out" "3 failed"
+}
+
+unreadable_is_told_and_passed_over() {
+	local tmp
+
+	[ "$(id -u)" = 0 ] || return 0
+	tmp=$(mktemp -d)
+	chmod 755 "$tmp"
+	cp "$SFRAME" "$tmp/sframe"
+	mkdir "$tmp/programs" "$tmp/programs/closed"
+	cp /usr/bin/xz "$tmp/programs/xz"
+	cp /usr/bin/xz "$tmp/programs/secret"
+	chmod 700 "$tmp/programs/secret" "$tmp/programs/closed"
+	mkdir -m 777 "$tmp/cache"
+	# A user has no right to read everything: no failure.
+	as_user "$tmp/sframe" cache --cache-dir "$tmp/cache" "$tmp/programs" \
+		> "$OUT/cache.out" 2> "$OUT/cache.err"
+	has "$OUT/cache.out" "1 files: 1 written"
+	has "$OUT/cache.out" "2 not readable, 0 failed"
+	has "$OUT/cache.err" "programs/secret: Permission denied; it is passed over"
+	has "$OUT/cache.err" "programs/closed: Permission denied; it is passed over"
+	rm -rf "$tmp"
+}
+
+progress_is_for_terminals() {
+	cache_programs
+	cache "$OUT/programs" > "$OUT/null" 2> "$OUT/cache.err"
+	[ ! -s "$OUT/cache.err" ]
+	cache --progress "$OUT/programs" > "$OUT/null" 2> "$OUT/cache.err"
+	has "$OUT/cache.err" "sframe: 5 of 5 files, 0 written"
+	cache --progress --quiet "$OUT/programs" > "$OUT/null" 2> "$OUT/cache.err"
+	[ ! -s "$OUT/cache.err" ]
+	command -v script || return 0
+	script -qec "'$CHECKED' cache --cache-dir '$OUT/cache' '$OUT/programs' > '$OUT/null'" \
+		"$OUT/null" < /dev/null > "$OUT/cache.err"
+	has "$OUT/cache.err" $'\r5 of 5 files, 0 written\r'
 }
 
 hostile_file_fails_alone() {
@@ -140,7 +325,8 @@ unusable_directories_are_told() {
 	mkdir -p "$OUT/open"
 	chmod 777 "$OUT/open"
 	[ "$(id -u)" != 0 ] || {
-		status 1 "$CHECKED" cache --cache-dir "$OUT/open" "$OUT/programs" 2> "$OUT/cache.err"
+		status 1 "$CHECKED" cache --cache-dir "$OUT/open" "$OUT/programs" \
+			2> "$OUT/cache.err"
 		has "$OUT/cache.err" "others can write there"
 	}
 }
@@ -162,14 +348,16 @@ users_have_caches_of_their_own() {
 	chmod 755 "$tmp"
 	mkdir -m 777 "$tmp/home" "$tmp/xdg"
 	cp "$SFRAME" "$tmp/sframe"
-	status 1 as_user env -u HOME -u XDG_CACHE_HOME "$tmp/sframe" cache /usr/bin/xz 2> "$OUT/cache.err"
+	status 1 as_user env -u HOME -u XDG_CACHE_HOME "$tmp/sframe" cache /usr/bin/xz \
+		2> "$OUT/cache.err"
 	has "$OUT/cache.err" "no XDG_CACHE_HOME and no HOME is set"
 	as_user env -u XDG_CACHE_HOME HOME="$tmp/home" "$tmp/sframe" cache /usr/bin/xz
 	[ "$(find "$tmp/home/.cache/sframe" -name '*.v2' | wc -l)" = 1 ]
 	as_user env XDG_CACHE_HOME="$tmp/xdg" HOME="$tmp/home" "$tmp/sframe" cache /usr/bin/xz
 	[ "$(find "$tmp/xdg/sframe" -name '*.v2' | wc -l)" = 1 ]
 	as_user env HOME="$tmp/home" "$tmp/sframe" cache --running > "$OUT/cache.out"
-	status 1 as_user env XDG_CACHE_HOME="$tmp/none" "$tmp/sframe" cache /usr/bin/xz 2> "$OUT/cache.err"
+	status 1 as_user env XDG_CACHE_HOME="$tmp/none" "$tmp/sframe" cache /usr/bin/xz \
+		2> "$OUT/cache.err"
 	has "$OUT/cache.err" "Permission denied; name another directory"
 	rm -rf "$tmp"
 }
@@ -186,12 +374,19 @@ running_programs_get_tables() {
 }
 
 cache_cases() {
-	try audit-program build_audit_program
+	try audit-program compile "$HERE/audit_program.c" "$OUT/audit_program"
 	try cache-second-fill second_fill_writes_nothing
 	try cache-damaged-table damaged_table_is_made_anew
 	try cache-formats formats_lie_side_by_side
 	try cache-concurrent concurrent_fills_agree
 	try cache-interrupted interrupted_fill_leaves_whole_tables
+	try cache-resumed interrupted_fill_is_resumed
+	try cache-all all_is_the_whole_system
+	try check-all check_all_takes_the_same_files
+	try cache-files-of-others files_of_others_are_not_for_all
+	try cache-worker crashing_worker_fails_alone
+	try cache-unreadable unreadable_is_told_and_passed_over
+	try cache-progress progress_is_for_terminals
 	try cache-hostile-file hostile_file_fails_alone
 	try cache-damaged-programs damaged_programs_are_survived
 	try cache-no-build-id no_build_id_is_skipped

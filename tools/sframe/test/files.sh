@@ -1,7 +1,7 @@
-# shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
 # Cases of run.sh: unusual and damaged files, usage and exit status.
-# shellcheck disable=SC2154 # OUT and CHECKED are those of run.sh
+# shellcheck disable=SC2154 # OUT, SFRAME, CHECKED and STOCK_EVERY are those of run.sh
 
 files_without_unwind_data_are_told() {
 	printf '%s\n' '.globl _start' '_start: ret' > "$OUT/bare.s"
@@ -18,7 +18,8 @@ files_without_unwind_data_are_told() {
 
 truncated_file_fails_others_go_on() {
 	head -c 9000 "$OUT/O2" > "$OUT/cut"
-	status 1 "$CHECKED" check --summary "$OUT/cut" "$OUT/O2" > "$OUT/cut.check" 2> "$OUT/cut.err"
+	status 1 "$CHECKED" check --summary "$OUT/cut" "$OUT/O2" \
+		> "$OUT/cut.check" 2> "$OUT/cut.err"
 	has "$OUT/cut.err" "sframe: $OUT/cut: the section headers are behind the file's end"
 	has "$OUT/cut.check" "$OUT/O2: v2"
 	has "$OUT/cut.check" "1 files checked, 0 skipped, 1 failed"
@@ -53,6 +54,20 @@ usage_and_exit_status() {
 	status 1 "$CHECKED" check /no/such/file "$OUT/O2"
 }
 
+# One in STOCK_EVERY of the system's files, and what is known to be hard in them.
+stock_files_equal_eh_frame() {
+	find /usr/bin /usr/lib -type f \( -name '*.so*' -o -executable \) |
+		sort | awk "NR % $STOCK_EVERY == 0" > "$OUT/stock"
+	printf '%s\n' /usr/lib/x86_64-linux-gnu/{libc,libm,libmvec,ld-linux-x86-64}.so.* \
+		>> "$OUT/stock"
+	xargs -d '\n' "$SFRAME" check --summary -j 2 < "$OUT/stock" > "$OUT/stock.check"
+	sed -n '/^total/,$p' "$OUT/stock.check" | tee "$OUT/stock.total"
+	[ "$(grep -c 'differing 0,' "$OUT/stock.total")" = 2 ]
+	# 99.9 % of the functions, 99.5 % of the code.
+	sed -nE 's/^  v3: .*\(([0-9.]+) %\);.*\(([0-9.]+) %\)$/\1 \2/p' "$OUT/stock.total" |
+		awk '{ good = $1 >= 99.9 && $2 >= 99.5 } END { exit !good }'
+}
+
 # A crash, a sanitizer's finding (99) or a hang is a failure; 0 and 1 are answers.
 survives() {
 	local got=0
@@ -72,9 +87,37 @@ damaged_files() {
 	for ((seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++)); do
 		"$HERE/mutate.py" $seed "${victims[seed % 5]}" "$OUT/damaged"
 		echo "seed $seed"
-		survives "$CHECKED" gen --format v$((2 + seed % 2)) -o "$OUT/damaged.table" "$OUT/damaged"
+		survives "$CHECKED" gen --format v$((2 + seed % 2)) \
+			-o "$OUT/damaged.table" "$OUT/damaged"
 		survives "$CHECKED" dump --rows "$OUT/damaged"
 		survives "$CHECKED" check "$OUT/damaged"
+	done
+}
+
+# Long CIEs that are named in turn by many functions: each is read only so often.
+many_long_cies_take_no_time() {
+	local seconds=$SECONDS
+
+	"$HERE/long_cies.py" > "$OUT/cies.s"
+	as -o "$OUT/cies.o" "$OUT/cies.s"
+	ld --no-ld-generated-unwind-info -shared -o "$OUT/cies" "$OUT/cies.o"
+	ls -l "$OUT/cies"
+	"$SFRAME" gen -o "$OUT/cies.table" "$OUT/cies"
+	[ $((SECONDS - seconds)) -le 10 ]
+}
+
+# 1 MB that would be 4 GB, had each header its own copy of what it names.
+many_headers_take_no_memory() {
+	local kind
+
+	for kind in notes frames segments; do
+		"$HERE/many_headers.py" $kind "$OUT/many"
+		(
+			ulimit -v 524288
+			survives timeout 2 "$SFRAME" gen -o "$OUT/many.table" "$OUT/many"
+		)
+		cat "$OUT/damaged.out"
+		! grep 'out of memory' "$OUT/damaged.out"
 	done
 }
 

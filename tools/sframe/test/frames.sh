@@ -1,10 +1,10 @@
-# shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
 # Cases of run.sh: what the tool says of frames of all sorts.
 # shellcheck disable=SC2154 # OUT, HERE, SFRAME and CHECKED are those of run.sh
 
-# compile NAME FLAG...: program.c as $OUT/NAME
-compile() {
+# compile_program NAME FLAG...: program.c as $OUT/NAME
+compile_program() {
 	local name=$1
 
 	shift
@@ -19,7 +19,7 @@ compile() {
 program_equals_eh_frame() {
 	local name=$1
 
-	compile "$@"
+	compile_program "$@"
 	"$CHECKED" check --every-byte --verbose "$OUT/$name" > "$OUT/$name.check"
 	cat "$OUT/$name.check"
 	[ "$(grep -c 'differing 0,' "$OUT/$name.check")" = 4 ]
@@ -57,7 +57,8 @@ rules_equal_eh_frame() {
 	[ "$(grep -c 'differing 0, ' "$OUT/rules.check")" = 4 ]
 	has "$OUT/rules.check" "v2: cfa_computed at 0x10060: 0x10061..0x10062: the CFA is computed"
 	has "$OUT/rules.check" "v2: fp_undefined at 0x100a0: 0x100a0..0x100a1: FP is undefined"
-	has "$OUT/rules.check" "v3: fp_is_cfa at 0x10090: 0x10090..0x10091: FP is the CFA plus an offset"
+	has "$OUT/rules.check" \
+		"v3: fp_is_cfa at 0x10090: 0x10090..0x10091: FP is the CFA plus an offset"
 }
 
 # Directives that no compiler writes: the tool's reading of .eh_frame and libdw's.

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+/* SPDX-License-Identifier: GPL-2.0 */
 # One function a rule of .eh_frame; rules.v2 and rules.v3 tell what each format
 # makes of it.  Linked at 0x10000, 16 bytes a function.
 	.text

@@ -4,10 +4,13 @@
 # programs with all sorts of frames, and holds what the tool says of them against
 # .eh_frame, the assembler's own tables and written-down rows.
 #
-# usage: tools/sframe/test/run.sh [OUT]
+# usage: test/run.sh [OUT]
 #
 #   OUT      directory for what is built (a new one in TMPDIR)
 #   SEEDS    damaged files to try (200); FIRST_SEED, the first of their seeds (1)
+#   FUZZ_SECONDS  how long libFuzzer looks for hostile ones (30)
+#   STOCK_EVERY  one in so many of the system's files is checked (20)
+#   FUZZ_CC  a clang with libFuzzer (clang)
 #   srctree  top of the tree, where it is not three levels up
 #
 # One line a case on stdout, details of failures in OUT/log, at the end
@@ -19,6 +22,7 @@ export srctree=${srctree:-$(cd "$HERE/../../.." && pwd -P)}
 OUT=$(realpath -m "${1:-$(mktemp -d)}")
 SEEDS=${SEEDS:-200}
 FIRST_SEED=${FIRST_SEED:-1}
+STOCK_EVERY=${STOCK_EVERY:-20}
 SFRAME=$OUT/sframe
 CHECKED=$OUT/sanitized/sframe
 
@@ -29,7 +33,7 @@ export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1:exitcode=99
 # shellcheck source-path=SCRIPTDIR
 source "$HERE/try.sh"
 
-build() {
+build_both() {
 	make -s -C "$HERE/.." O="$OUT" "CC=${CC:-gcc}"
 	make -s -C "$HERE/.." O="$OUT/sanitized" CFLAGS="-O1 -g" "CC=${CC:-gcc}" \
 		SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=all"
@@ -46,6 +50,17 @@ source "$HERE/cache.sh"
 # shellcheck source-path=SCRIPTDIR
 source "$HERE/audit.sh"
 
+hostile_files() {
+	local clang=${FUZZ_CC:-clang}
+
+	if echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' |
+		"$clang" -fsanitize=fuzzer -x c -o "$OUT/fuzzer" - 2> "$OUT/fuzzer.log"; then
+		try fuzz "$HERE/fuzz.sh" "$OUT" "${FUZZ_SECONDS:-30}"
+	else
+		skip fuzz "no clang with libFuzzer (clang, libclang-rt-dev)"
+	fi
+}
+
 programs() {
 	try program-O0 program_equals_eh_frame O0 -O0
 	try program-O2 program_equals_eh_frame O2 -O2
@@ -54,7 +69,8 @@ programs() {
 	try program-realigned program_equals_eh_frame drap -O2 -mavx2 -mstackrealign
 	try program-plt-lazy program_equals_eh_frame Olazy -O2 -Wl,-z,lazy
 	try program-plt-now program_equals_eh_frame Onow -O2 -Wl,-z,now
-	try program-plt-ibt program_equals_eh_frame Oibt -O2 -fcf-protection=full -Wl,-z,lazy,-z,ibtplt
+	try program-plt-ibt program_equals_eh_frame Oibt -O2 -fcf-protection=full \
+		-Wl,-z,lazy,-z,ibtplt
 	try program-fixed-address program_equals_eh_frame Ofixed -O2 -no-pie -fno-pie
 	for name in O0 O2 Os Ofp drap Olazy Onow Oibt Ofixed; do
 		try "assembler-$name" program_equals_assembler $name
@@ -63,7 +79,7 @@ programs() {
 
 main() {
 	mkdir -p "$OUT/log"
-	try build build
+	try build build_both
 	try rules-link link_rules
 	try rules-v2 rules_are_those_written_down v2
 	try rules-v3 rules_are_those_written_down v3
@@ -83,8 +99,12 @@ main() {
 	try usage usage_and_exit_status
 	try check-notices-faults check_notices_faults
 	try parallel parallel_and_serial_agree
+	try stock-files stock_files_equal_eh_frame
 	try damaged-files damaged_files
+	try long-cies many_long_cies_take_no_time
+	try many-headers many_headers_take_no_memory
 	try damaged-tables damaged_tables
+	hostile_files
 	cache_cases
 	audit_cases
 	finish sframe-tool

@@ -1,5 +1,5 @@
-# shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
 # Cases of run.sh: table files, and that a wrong table is noticed.
 # shellcheck disable=SC2154 # OUT, HERE, SFRAME and CHECKED are those of run.sh
 
@@ -52,7 +52,7 @@ far_table_is_for_version_3() {
 }
 
 signal_trampoline_is_marked() {
-	compile static -O2 -static
+	compile_program static -O2 -static
 	"$SFRAME" gen --format v3 -o "$OUT/one" "$OUT/static"
 	"$SFRAME" dump --rows "$OUT/one" > "$OUT/static.rows"
 	grep -A1 'signal frame' "$OUT/static.rows" | grep -F '[sp+160]' |
@@ -105,8 +105,8 @@ broken() {
 
 # A comparison is worth what it notices: faults in the writer, one at a time.
 check_notices_faults() {
-	broken cfa write.c 's/add_word(words, row->cfa.offset,/add_word(words, row->cfa.offset + 8,/'
-	broken fp write.c 's/add_word(words, row->fp.offset,/add_word(words, row->fp.offset - 8,/'
+	broken cfa write.c 's/add_word(words, row->cfa.offset/& + 8/'
+	broken fp write.c 's/add_word(words, row->fp.offset/& - 8/'
 	broken base write.c 's/row->cfa.base == REG_SP/row->cfa.base == REG_FP/'
 	broken start write.c 's/put_fixed(out, row->start, 1/put_fixed(out, row->start + 1, 1/'
 	broken size write.c 's/put_fixed(out, entry->size, 4)/put_fixed(out, entry->size + 1, 4)/'
@@ -114,7 +114,7 @@ check_notices_faults() {
 	broken deref write.c 's/control |= SFRAME_V3_CONTROL_DEREF/control |= 0/'
 	broken share write.c 's/return other;/return other ? 0 : 0;/'
 	broken remember cfa.c 's/run->now = run->remembered/run->initial = run->remembered/'
-	broken restore cfa.c 's/run->now.rule\[column\] = run->initial/run->now.rule[column] = run->now/'
+	broken restore cfa.c 's/\(run->now.rule\[column\] = run->\)initial/\1now/'
 	broken gap plan.c 's/add_gap(pl, start, end - start, cause);/;/'
 }
 

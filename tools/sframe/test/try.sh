@@ -1,5 +1,5 @@
-# shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
 # How the scripts here run cases and count them.
 # shellcheck disable=SC2154 # OUT is the script's
 

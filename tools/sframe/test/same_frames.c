@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Are the kernel's deferred callchains those that DWARF's rules give?
+ *
+ * Each sample of a program brings its registers and a dump of its stack, from
+ * which libdwfl unwinds it by .eh_frame, and the cookie of the deferred record
+ * with the kernel's own walk.  The two are held against each other frame by frame:
+ * same sample, same moment.
+ */
+#include "same_frames.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#define FREQUENCY	299
+
+static const char help[] =
+"usage: same_frames [OPTION]... PROGRAM [ARGUMENT]...\n"
+"\n"
+"Run PROGRAM and all it starts, sample it in user mode, and compare the kernel's\n"
+"deferred callchains with what .eh_frame says of the same samples.  Needs root and\n"
+"a kernel with deferred callchains.\n"
+"\n"
+"  -F, --frequency HZ      samples a second and CPU (299)\n"
+"  -s, --seconds S         end PROGRAM after S seconds (when it ends)\n"
+"  -n, --name NAME         only samples of programs of that name: NAME is what\n"
+"                          exec leaves in /proc/PID/comm\n"
+"  -m, --min-equal N       fail where fewer than N of 1000 frames are equal\n"
+"  -o, --output FILE       figures go to FILE (standard error)\n"
+"  -d, --differences FILE  what differs goes to FILE, most frequent first, with an\n"
+"                          example of each\n"
+"  -h, --help              this text\n"
+"\n"
+"figures:\n"
+"  samples         taken in user mode\n"
+"  lost            records that the kernel had no room for\n"
+"  at-once         samples without a cookie: walked as they were taken\n"
+"  unanswered      samples whose deferred record did not come\n"
+"  elsewhere       records that begin at another instruction than their sample\n"
+"  dwarf-cut       stacks whose end libdwfl does not reach in the dump\n"
+"  cut-equal       of these: the kernel has the same frames as far as they go,\n"
+"  kernel-only     and those that the kernel has up to their outermost frame\n"
+"  dwarf-whole     stacks that libdwfl has up to their outermost frame; with\n"
+"  equal           those where the kernel has the same frames and no others,\n"
+"  through-signal  of these: through a signal handler,\n"
+"  frames          the frames of all of dwarf's,\n"
+"  frames-equal    those that the kernel has, up to the first difference\n"
+"  no-table        stacks that part in an object whose table is not mapped (yet),\n"
+"                  and the frames that this costs\n"
+"\n"
+"Exit status: 0 done; 1 fewer are equal, there is nothing to compare, or PROGRAM\n"
+"failed; 2 wrong usage, or it cannot be recorded.\n"
+"\n"
+"examples:\n"
+"  same_frames --min-equal 999 -- sframe run xz -k9c file > file.xz\n"
+"  same_frames --seconds 5 --differences /tmp/differ -- sframe run python3 work.py\n";
+
+static const struct option long_options[] = {
+	{ "frequency", required_argument, NULL, 'F' },
+	{ "seconds", required_argument, NULL, 's' },
+	{ "name", required_argument, NULL, 'n' },
+	{ "min-equal", required_argument, NULL, 'm' },
+	{ "output", required_argument, NULL, 'o' },
+	{ "differences", required_argument, NULL, 'd' },
+	{ "help", no_argument, NULL, 'h' },
+	{ }
+};
+
+struct options {
+	unsigned long	frequency;
+	double		seconds;
+	const char	*name;
+	unsigned long	min_equal;
+	FILE		*output;
+	FILE		*differences;
+};
+
+#define EXIT_USAGE	2
+
+_Noreturn void die(const char *what)
+{
+	fprintf(stderr, "same_frames: %s: %s\n", what, strerror(errno));
+	exit(EXIT_USAGE);
+}
+
+void *grow(void *memory, size_t size)
+{
+	memory = realloc(memory, size ?: 1);
+	if (!memory)
+		die("memory");
+	return memory;
+}
+
+static _Noreturn void usage(void)
+{
+	fputs("Try 'same_frames --help'.\n", stderr);
+	exit(EXIT_USAGE);
+}
+
+static double parse_number(const char *text, double min, double max)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	if (end == text || *end || !(value >= min && value <= max)) {
+		fprintf(stderr, "same_frames: %s: not a number from %g to %g\n", text, min,
+			max);
+		usage();
+	}
+	return value;
+}
+
+static FILE *open_output(const char *name)
+{
+	FILE *file = fopen(name, "we");
+
+	if (!file)
+		die(name);
+	return file;
+}
+
+static void parse(struct options *options, int argc, char **argv)
+{
+	int c;
+
+	while ((c = getopt_long(argc, argv, "+F:s:n:m:o:d:h", long_options, NULL)) != -1) {
+		switch (c) {
+		case 'F':
+			options->frequency = parse_number(optarg, 1, 10000);
+			break;
+		case 's':
+			options->seconds = parse_number(optarg, 0, 1e6);
+			break;
+		case 'n':
+			options->name = optarg;
+			break;
+		case 'm':
+			options->min_equal = parse_number(optarg, 0, 1000);
+			break;
+		case 'o':
+			options->output = open_output(optarg);
+			break;
+		case 'd':
+			options->differences = open_output(optarg);
+			break;
+		case 'h':
+			fputs(help, stdout);
+			exit(EXIT_SUCCESS);
+		default:
+			usage();
+		}
+	}
+	if (optind == argc) {
+		fputs("same_frames: no program to run; name one\n", stderr);
+		usage();
+	}
+}
+
+static void write_figures(FILE *to, const struct recording *recording,
+			  const struct result *result)
+{
+	fprintf(to, "samples %lu lost %lu at-once %lu unanswered %lu elsewhere %lu\n",
+		result->samples, recording->lost, result->at_once, result->unanswered,
+		result->elsewhere);
+	fprintf(to, "dwarf-cut %lu cut-equal %lu kernel-only %lu\n", result->cut,
+		result->cut_equal, result->only_ours);
+	fprintf(to, "dwarf-whole %lu equal %lu through-signal %lu",
+		result->whole, result->equal, result->signals);
+	fprintf(to, " frames %lu frames-equal %lu", result->frames, result->frames_equal);
+	fprintf(to, " (%.3f %%)\n",
+		result->frames ? 100.0 * result->frames_equal / result->frames : 0);
+	fprintf(to, "no-table %lu frames %lu\n", result->early, result->early_frames);
+	fflush(to);
+}
+
+/* The program's status is its own affair where it was us who ended it. */
+static bool program_failed(const struct recording *recording)
+{
+	int status = recording->status;
+
+	if (WIFEXITED(status) && !WEXITSTATUS(status))
+		return false;
+	if (recording->stopped)
+		return false;
+	if (WIFEXITED(status))
+		fprintf(stderr, "same_frames: the program ended with %d\n",
+			WEXITSTATUS(status));
+	else
+		fprintf(stderr, "same_frames: signal %d ended the program\n",
+			WTERMSIG(status));
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = { .frequency = FREQUENCY, .output = stderr };
+	struct recording recording = { };
+	struct result result = { };
+	bool enough;
+
+	parse(&options, argc, argv);
+	record_program(&recording, argv + optind, options.frequency, options.seconds);
+	compare(&recording, options.name, &result);
+	write_figures(options.output, &recording, &result);
+	if (options.differences)
+		write_differences(options.differences);
+	enough = result.frames &&
+		 result.frames_equal * 1000 >= result.frames * options.min_equal;
+	if (!enough)
+		fprintf(stderr, "same_frames: %lu of %lu frames are equal: too few\n",
+			result.frames_equal, result.frames);
+	return program_failed(&recording) || !enough ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Compares the kernel's stack of each sample with libdwfl's, and says where they part. */
+#include "same_frames.h"
+
+#include <linux/perf_event.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Frames of either stack that an example shows from where they part. */
+#define SHOWN	6
+
+/* A sort of difference. */
+struct difference {
+	unsigned long	count;
+	char		*what;
+	char		*example;
+};
+
+static struct difference *differences;
+static size_t nr_differences;
+
+/* Records by thread and cookie. */
+static const struct event **records;
+static size_t nr_records;
+
+static int by_cookie(const void *a, const void *b)
+{
+	const struct event *left = *(const struct event * const *)a;
+	const struct event *right = *(const struct event * const *)b;
+
+	if (left->tid != right->tid)
+		return left->tid < right->tid ? -1 : 1;
+	if (left->words[0] != right->words[0])
+		return left->words[0] < right->words[0] ? -1 : 1;
+	return 0;
+}
+
+static void collect_records(const struct recording *recording)
+{
+	records = grow(NULL, recording->nr * sizeof(*records));
+	nr_records = 0;
+	for (size_t i = 0; i < recording->nr; i++)
+		if (recording->events[i]->type == RECORD_DEFERRED)
+			records[nr_records++] = recording->events[i];
+	qsort(records, nr_records, sizeof(*records), by_cookie);
+}
+
+/* The words of a record: cookie, number of frames, frames. */
+static const struct event *record_of(const struct sample *sample)
+{
+	struct event *key = grow(NULL, sizeof(*key) + sizeof(key->words[0]));
+	const struct event **found;
+
+	*key = (struct event){ .tid = sample->tid };
+	key->words[0] = sample->cookie;
+	found = bsearch(&key, records, nr_records, sizeof(*records), by_cookie);
+	free(key);
+	return found ? *found : NULL;
+}
+
+static void append(char **to, const char *format, ...)
+{
+	char *more, *both;
+	va_list arguments;
+
+	va_start(arguments, format);
+	if (vasprintf(&more, format, arguments) < 0)
+		die("memory");
+	va_end(arguments);
+	if (asprintf(&both, "%s%s", *to ?: "", more) < 0)
+		die("memory");
+	free(more);
+	free(*to);
+	*to = both;
+}
+
+static void show(char **to, struct process *process, const char *whose,
+		 const uint64_t *ips, unsigned int nr, unsigned int from)
+{
+	append(to, "    %-7s", whose);
+	for (unsigned int i = from; i < nr && i < from + SHOWN; i++)
+		append(to, " <- %s", process_describe(process, ips[i]));
+	append(to, nr > from + SHOWN ? " ... %u in all\n" : " (%u in all)\n", nr);
+}
+
+/* Takes over @what. */
+static struct difference *count_difference(char *what)
+{
+	struct difference *difference;
+
+	for (size_t i = 0; i < nr_differences; i++) {
+		difference = &differences[i];
+		if (!strcmp(difference->what, what)) {
+			difference->count++;
+			free(what);
+			return difference;
+		}
+	}
+	differences = grow(differences, (nr_differences + 1) * sizeof(*differences));
+	difference = &differences[nr_differences++];
+	*difference = (struct difference){ .count = 1, .what = what };
+	return difference;
+}
+
+static void add_example(struct difference *to, struct process *process,
+			const struct sample *sample, const struct event *record,
+			const struct stack *truth, unsigned int from)
+{
+	if (to->example)
+		return;
+	append(&to->example, "    ip %#lx sp %#lx bp %#lx dump %lu, from frame %u\n",
+	       sample->ip, sample->regs[SAMPLED_SP], sample->regs[SAMPLED_BP],
+	       sample->stack_size, from);
+	show(&to->example, process, "dwarf", truth->ips, truth->nr, from);
+	show(&to->example, process, "kernel", record->words + 2, record->words[1], from);
+}
+
+static const char *module_of(const struct process *process, uint64_t ip)
+{
+	const struct module *module = process_module(process, ip);
+
+	return module ? module->name : "an unknown object";
+}
+
+/* The frames up to @same are equal, and one of the stacks has others or no more. */
+static void add_difference(struct process *process, const struct sample *sample,
+			   const struct event *record, const struct stack *truth,
+			   unsigned int same, bool early)
+{
+	unsigned int nr = record->words[1], from = same ? same - 1 : 0;
+	uint64_t last = truth->ips[from] - !truth->exact[from];
+	char *what = NULL;
+
+	append(&what, "%s", !same ? "other first frame at " :
+	       nr == same ? "kernel ends at " :
+	       truth->nr == same ? "dwarf ends at " : "other caller of ");
+	/* Where in it does not matter then. */
+	if (early)
+		append(&what, "%s, whose table is not mapped", module_of(process, last));
+	else
+		append(&what, "%s", process_describe(process, last));
+	add_example(count_difference(what), process, sample, record, truth, from);
+}
+
+/* The last equal frame is in code that the kernel had no table of. */
+static bool is_early(const struct process *process, const struct stack *truth,
+		     unsigned int same)
+{
+	const struct module *module;
+
+	if (!same)
+		return false;
+	module = process_module(process, truth->ips[same - 1] - !truth->exact[same - 1]);
+	return !module || !process_has_table(process, module);
+}
+
+static bool has_signal(const struct stack *stack)
+{
+	for (unsigned int i = 1; i < stack->nr; i++)
+		if (stack->exact[i])
+			return true;
+	return false;
+}
+
+static void judge(struct process *process, const struct sample *sample,
+		  const struct event *record, const struct stack *truth,
+		  struct result *to)
+{
+	const uint64_t *ips = record->words + 2;
+	unsigned int nr = record->words[1], same = 0;
+	bool early;
+
+	while (same < nr && same < truth->nr && ips[same] == truth->ips[same])
+		same++;
+	to->whole++;
+	to->frames += truth->nr;
+	to->frames_equal += same;
+	if (same == nr && same == truth->nr) {
+		to->equal++;
+		to->signals += has_signal(truth);
+		return;
+	}
+	early = is_early(process, truth, same);
+	if (early) {
+		to->early++;
+		to->early_frames += truth->nr - same;
+	}
+	add_difference(process, sample, record, truth, same, early);
+}
+
+/* libdwfl did not come to the end of the stack. */
+static void judge_cut(struct process *process, const struct sample *sample,
+		      const struct event *record, const struct stack *truth,
+		      struct result *to)
+{
+	const uint64_t *ips = record->words + 2;
+	unsigned int nr = record->words[1];
+	char *what = NULL;
+
+	to->cut++;
+	to->cut_equal += nr >= truth->nr && !memcmp(ips, truth->ips,
+						    truth->nr * sizeof(*ips));
+	to->only_ours += nr && process_is_outermost(process, ips[nr - 1] - (nr > 1));
+	append(&what, "not whole: dwarf says '%s' at %s", truth->error, truth->nr ?
+	       process_describe(process, truth->ips[truth->nr - 1]) : "no frame");
+	add_example(count_difference(what), process, sample, record, truth, 0);
+}
+
+static void compare_sample(const struct sample *sample, struct result *to)
+{
+	struct process *process = process_of(sample->pid);
+	const struct event *record;
+	static struct stack truth;
+
+	to->samples++;
+	if (!sample->cookie || !sample->regs) {
+		to->at_once++;
+		return;
+	}
+	record = record_of(sample);
+	if (!record) {
+		to->unanswered++;
+		return;
+	}
+	process_unwind(process, sample, &truth);
+	if (!record->words[1] || record->words[2] != sample->ip)
+		to->elsewhere++;
+	if (truth.whole)
+		judge(process, sample, record, &truth, to);
+	else
+		judge_cut(process, sample, record, &truth, to);
+}
+
+void compare(const struct recording *recording, const char *name, struct result *to)
+{
+	collect_records(recording);
+	for (size_t i = 0; i < recording->nr; i++) {
+		const struct event *event = recording->events[i];
+		struct sample sample;
+
+		if (event->type == RECORD_DEFERRED)
+			continue;
+		if (event->type != PERF_RECORD_SAMPLE) {
+			process_event(event);
+			continue;
+		}
+		if (name && strcmp(name, process_name(process_of(event->pid))))
+			continue;
+		sample = event_sample(event);
+		compare_sample(&sample, to);
+	}
+}
+
+static int by_count(const void *a, const void *b)
+{
+	const struct difference *left = a, *right = b;
+
+	return left->count < right->count ? 1 : -(left->count > right->count);
+}
+
+void write_differences(FILE *to)
+{
+	qsort(differences, nr_differences, sizeof(*differences), by_count);
+	for (size_t i = 0; i < nr_differences; i++)
+		fprintf(to, "%lu x %s\n%s", differences[i].count, differences[i].what,
+			differences[i].example ?: "");
+}
