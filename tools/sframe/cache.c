@@ -29,7 +29,7 @@ static const char help[] =
 "                       others their own\n"
 "  -R, --root DIR       --all of the system whose root directory is DIR\n"
 "  -c, --cache-dir DIR  fill DIR\n"
-"  -f, --format v2|v3   version of the format (v2, which programs look for)\n"
+"  -f, --format v2|v3   version of the format (v3, which programs look for)\n"
 "  -j, --jobs N         files at a time (one a processor)\n"
 "  -t, --timeout S      seconds that one file may take (300)\n"
 "  -p, --progress       tell the progress also where standard error is no terminal\n"
@@ -468,7 +468,7 @@ int cache_main(int argc, char **argv)
 	int c;
 
 	options = (struct cache_options){
-		.format = FORMAT_V2,
+		.format = FORMAT_DEFAULT,
 		.jobs = processors > 0 ? processors : 1,
 		.seconds = 300,
 	};

@@ -7,7 +7,7 @@
 /*
  * The cache: a file with a table (sframe_file.h) for each object, by build-id,
  *
- *	DIR/<first byte>/<other bytes>.v2
+ *	DIR/<first byte>/<other bytes>.v3
  *
  * in lower case hexadecimal digits.  DIR is SFRAME_CACHE_SYSTEM, or sframe in a
  * user's own cache directory.

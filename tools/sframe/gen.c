@@ -18,7 +18,7 @@ static const char help[] =
 "layout is described in sframe_file.h.\n"
 "\n"
 "  -o, --output OUT     write there; for one FILE only\n"
-"  -f, --format v2|v3   version of the format (v2)\n"
+"  -f, --format v2|v3   version of the format (v3)\n"
 "  -a, --vaddr ADDR     where the table is to lie, in the object's addresses\n"
 "                       (1 GiB below its lowest; above, if it is not movable)\n"
 "  -q, --quiet          print nothing\n"
@@ -31,7 +31,7 @@ static const char help[] =
 "\n"
 "examples:\n"
 "  sframe gen --output /tmp/xz.table /usr/bin/xz\n"
-"  sframe gen --format v3 /lib/x86_64-linux-gnu/libc.so.6\n";
+"  sframe gen --format v2 /lib/x86_64-linux-gnu/libc.so.6\n";
 
 static const struct option long_options[] = {
 	{ "output", required_argument, NULL, 'o' },
@@ -137,7 +137,7 @@ static bool parse_vaddr(const char *text, struct gen_options *options)
 
 int gen_main(int argc, char **argv)
 {
-	struct gen_options options = { .format = FORMAT_V2 };
+	struct gen_options options = { .format = FORMAT_DEFAULT };
 	int c, ret = EXIT_OK;
 	bool good = true;
 

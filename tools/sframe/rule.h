@@ -4,6 +4,8 @@
 
 #include <linux/types.h>
 
+#include "sframe_file.h"
+
 /* DWARF's register numbers */
 #define REG_FP		6
 #define REG_SP		7
@@ -76,6 +78,7 @@ enum cause {
 enum format {
 	FORMAT_V2 = 2,
 	FORMAT_V3 = 3,
+	FORMAT_DEFAULT = SFRAME_FILE_FORMAT,
 };
 
 static inline bool rule_equal(const struct rule *a, const struct rule *b)

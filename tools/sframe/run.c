@@ -184,7 +184,7 @@ static int open_table(char *name, const struct object *obj)
 {
 	int fd = -1;
 
-	if (name && cache_file_fits(name, obj, FORMAT_V2))
+	if (name && cache_file_fits(name, obj, FORMAT_DEFAULT))
 		fd = open(name, O_RDONLY);
 	free(name);
 	return fd;
@@ -195,7 +195,7 @@ static int open_in(char *dir, const struct object *obj)
 	int fd = -1;
 
 	if (dir)
-		fd = open_table(cache_file_name(dir, obj, FORMAT_V2), obj);
+		fd = open_table(cache_file_name(dir, obj, FORMAT_DEFAULT), obj);
 	free(dir);
 	return fd;
 }
@@ -228,7 +228,7 @@ static int make_table(const struct object *obj)
 		return -1;
 	if (mkdtemp(dir) && asprintf(&name, "%s/table", dir) > 0) {
 		if (cfi_read(obj, &cfi) &&
-		    !cache_write(obj, &cfi, FORMAT_V2, name)) {
+		    !cache_write(obj, &cfi, FORMAT_DEFAULT, name)) {
 			fd = open(name, O_RDONLY);
 			unlink(name);
 		}

@@ -32,7 +32,7 @@ second_fill_writes_nothing() {
 	cache "$OUT/programs" > "$OUT/cache.first"
 	has "$OUT/cache.first" "5 files: 5 written"
 	[ "$(table_files | wc -l)" = 5 ]
-	[ "$(table_files | grep -cvE '/[0-9a-f]{2}/[0-9a-f]{38}\.v2$')" = 0 ]
+	[ "$(table_files | grep -cvE '/[0-9a-f]{2}/[0-9a-f]{38}\.v3$')" = 0 ]
 	[ -z "$(find "$OUT/cache" -type f ! -perm 644)$(find "$OUT/cache" -type d ! -perm 755)" ]
 	find "$OUT/cache" -type f -printf '%p %i %T@\n' | sort > "$OUT/cache.before"
 	cache "$OUT/programs" > "$OUT/cache.second"
@@ -57,10 +57,10 @@ damaged_table_is_made_anew() {
 }
 
 formats_lie_side_by_side() {
-	cache --format v3 "$OUT/programs/O2" > "$OUT/cache.out"
+	cache --format v2 "$OUT/programs/O2" > "$OUT/cache.out"
 	has "$OUT/cache.out" "1 written"
-	[ "$(table_files | grep -c '\.v3$')" = 1 ]
-	[ "$(table_files | grep -c '\.v2$')" = 5 ]
+	[ "$(table_files | grep -c '\.v2$')" = 1 ]
+	[ "$(table_files | grep -c '\.v3$')" = 5 ]
 }
 
 # Each name that ever appears has to be that of a whole table.
@@ -71,13 +71,13 @@ concurrent_fills_agree() {
 	cache "$OUT/programs" /usr/bin/xz /usr/bin/find > "$OUT/fill.1" & first=$!
 	cache "$OUT/programs" /usr/bin/xz /usr/bin/find > "$OUT/fill.2" & second=$!
 	while kill -0 $first 2> "$OUT/null" || kill -0 $second 2> "$OUT/null"; do
-		for table in "$OUT"/cache/??/*.v2; do
+		for table in "$OUT"/cache/??/*.v3; do
 			[ ! -e "$table" ] || "$SFRAME" dump "$table" > "$OUT/null"
 		done
 	done
 	wait $first
 	wait $second
-	[ "$(table_files | grep -vc '\.v2$')" = 0 ]
+	[ "$(table_files | grep -vc '\.v3$')" = 0 ]
 	[ "$(table_files | wc -l)" = 7 ]
 }
 
@@ -101,7 +101,7 @@ tables_are_whole() {
 	local table
 
 	find "$1" -type f > "$OUT/interrupted"
-	! grep -v '\.v2$' "$OUT/interrupted"
+	! grep -v '\.v3$' "$OUT/interrupted"
 	while read -r table; do
 		"$SFRAME" dump "$table" > "$OUT/null"
 	done < "$OUT/interrupted"
@@ -352,9 +352,9 @@ users_have_caches_of_their_own() {
 		2> "$OUT/cache.err"
 	has "$OUT/cache.err" "no XDG_CACHE_HOME and no HOME is set"
 	as_user env -u XDG_CACHE_HOME HOME="$tmp/home" "$tmp/sframe" cache /usr/bin/xz
-	[ "$(find "$tmp/home/.cache/sframe" -name '*.v2' | wc -l)" = 1 ]
+	[ "$(find "$tmp/home/.cache/sframe" -name '*.v3' | wc -l)" = 1 ]
 	as_user env XDG_CACHE_HOME="$tmp/xdg" HOME="$tmp/home" "$tmp/sframe" cache /usr/bin/xz
-	[ "$(find "$tmp/xdg/sframe" -name '*.v2' | wc -l)" = 1 ]
+	[ "$(find "$tmp/xdg/sframe" -name '*.v3' | wc -l)" = 1 ]
 	as_user env HOME="$tmp/home" "$tmp/sframe" cache --running > "$OUT/cache.out"
 	status 1 as_user env XDG_CACHE_HOME="$tmp/none" "$tmp/sframe" cache /usr/bin/xz \
 		2> "$OUT/cache.err"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# Build what guest.sh and startup.sh need, where building is quicker than in their
+# Build what guest.sh, same_frames.sh and startup.sh need, where building is quicker than in their
 # guest.
 #
 # usage: tools/sframe/test/prepare.sh OUT
@@ -23,7 +23,7 @@ source "$HERE/try.sh"
 source "$HERE/audit.sh"
 
 main() {
-	make -s -C "$HERE/.." O="$OUT"
+	make -s -C "$HERE/.." O="$OUT" all "$OUT/same_frames"
 	mkdir -p "$OUT"
 	compile "$HERE/audit_program.c" "$OUT/audit_program"
 	build_static_programs

@@ -80,7 +80,7 @@ struct stack {
 /* What is mapped executable from a file: an ELF object. */
 struct module {
 	char		*name;
-	char		*table;		/* how its table's file ends; NULL: no build-id */
+	char		*table;		/* in the name of its table's file, or NULL */
 	uint64_t	bias;
 	uint64_t	start;
 	uint64_t	end;

@@ -6,8 +6,8 @@
 #
 # usage: tools/sframe/test/same_frames.sh OUT
 #
-#   OUT      has the tool, the library and same_frames; OUT/same_frames.out gets
-#            the figures and the differences of each program
+#   OUT      what prepare.sh has filled; OUT/same_frames.out gets the figures
+#            and the differences of each program
 #   LOADS    directory of programs NAME, run as NAME SECONDS COMMAND..., that give
 #            COMMAND work; without it ($srctree/bench/load) the cases are skipped
 #   SECONDS_EACH  how long a program is recorded (6)
@@ -28,9 +28,8 @@ FROM=$(realpath "$1")
 OUT=$(mktemp -d)
 LOADS=${LOADS:-$srctree/bench/load}
 SECONDS_EACH=${SECONDS_EACH:-6}
-# Of 1000 frames.  What is not equal is below the dynamic linker's lazy binding, for
-# which version 2 has no rows, and in the vDSO's first instructions.
-WANT=990
+# Of 1000 frames.
+WANT=995
 
 # shellcheck source-path=SCRIPTDIR
 source "$HERE/try.sh"
@@ -58,6 +57,16 @@ frames_are_equal() {
 	[ "$(sed -n 's/.* elsewhere \([0-9]*\)$/\1/p' "$OUT/out/$name")" = 0 ]
 }
 
+# Static programs have all of their libc in them, and no dynamic linker.
+static_frames_are_equal() {
+	local case=$1
+
+	"$OUT/same_frames" --frequency 499 --min-equal $WANT --output "$OUT/out/$case" \
+		--differences "$OUT/out/$case.differ" -- "$OUT/sframe" run \
+		--cache-dir "$OUT/cache" "$OUT/$case" spin "$SECONDS_EACH"
+	[ "$(sed -n 's/^dwarf-whole \([0-9]*\) .*/\1/p' "$OUT/out/$case")" -gt 300 ]
+}
+
 # Or the comparison compares nothing.
 frames_differ_without_tables() {
 	status 1 compare without xz /usr/bin/xz env
@@ -75,7 +84,7 @@ main() {
 	trap keep EXIT
 	mkdir -p "$OUT/out/log"
 	ln -s out/log "$OUT/log"
-	cp "$FROM"/{sframe,libsframe-audit.so,same_frames} "$OUT/"
+	cp "$FROM"/{sframe,libsframe-audit.so,same_frames,static-static,static-static-pie} "$OUT/"
 	"$OUT/sframe" cache --quiet --cache-dir "$OUT/cache" /usr/lib/x86_64-linux-gnu /usr/lib/python3*
 	for program in /usr/bin/{xz,python3,perl,sqlite3} /usr/sbin/nginx; do
 		name=${program##*/}
@@ -85,6 +94,10 @@ main() {
 		else
 			skip "same-frames-$name" "no load in $LOADS, or no $program"
 		fi
+	done
+	for name in static-static static-static-pie; do
+		try "same-frames-$name" static_frames_are_equal $name
+		[ ! -e "$OUT/out/$name" ] || sed "s/^/# $name: /" "$OUT/out/$name"
 	done
 	if [ -x "$LOADS/xz" ]; then
 		try same-frames-without-tables frames_differ_without_tables

@@ -35,7 +35,7 @@ int module_file(const struct module *module)
 	       open(module->name, O_RDONLY | O_CLOEXEC);
 }
 
-/* The cache has an object's table in DIR/xx/xxxx.v2, the digits of its build-id. */
+/* The cache has an object's table in DIR/xx/xxxx.vN, the digits of its build-id. */
 static char *table_name(Elf *elf)
 {
 	const uint8_t *id;
@@ -46,11 +46,11 @@ static char *table_name(Elf *elf)
 	if (size < 2)
 		return NULL;
 	id = note;
-	name = grow(NULL, 2 * size + sizeof("//.v2"));
+	name = grow(NULL, 2 * size + sizeof("//.v"));
 	to = name + sprintf(name, "/%02x/", id[0]);
 	for (ssize_t i = 1; i < size; i++)
 		to += sprintf(to, "%02x", id[i]);
-	sprintf(to, ".v2");
+	sprintf(to, ".v");
 	return name;
 }
 

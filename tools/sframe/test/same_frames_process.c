@@ -109,9 +109,10 @@ static bool is_known(const struct process *process, const struct module *module)
 
 static void add_table(struct process *process, const char *name)
 {
-	size_t len = strlen(name);
+	const char *dot = strrchr(name, '.');
 
-	if (len < 3 || strcmp(name + len - 3, ".v2"))
+	/* As the cache names them: version 2 or 3 of the format. */
+	if (!dot || (strcmp(dot, ".v2") && strcmp(dot, ".v3")))
 		return;
 	process->tables = grow(process->tables,
 			       (process->nr_tables + 1) * sizeof(*process->tables));
@@ -209,9 +210,9 @@ static bool read_memory(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *word, void *
 static bool set_registers(Dwfl_Thread *thread, void *data)
 {
 	static const enum reg dwarf[DWARF_RIP + 1] = {
-		SAMPLED_AX, SAMPLED_DX, SAMPLED_CX, SAMPLED_BX, SAMPLED_SI, SAMPLED_DI, SAMPLED_BP, SAMPLED_SP,
-		SAMPLED_R8, SAMPLED_R9, SAMPLED_R10, SAMPLED_R11, SAMPLED_R12, SAMPLED_R13, SAMPLED_R14,
-		SAMPLED_R15, SAMPLED_IP,
+		SAMPLED_AX, SAMPLED_DX, SAMPLED_CX, SAMPLED_BX, SAMPLED_SI, SAMPLED_DI,
+		SAMPLED_BP, SAMPLED_SP, SAMPLED_R8, SAMPLED_R9, SAMPLED_R10, SAMPLED_R11,
+		SAMPLED_R12, SAMPLED_R13, SAMPLED_R14, SAMPLED_R15, SAMPLED_IP,
 	};
 	const struct process *process = data;
 	Dwarf_Word words[DWARF_RIP + 1];
@@ -343,15 +344,11 @@ const struct module *process_module(const struct process *process, uint64_t ip)
 
 bool process_has_table(const struct process *process, const struct module *module)
 {
-	size_t len = module->table ? strlen(module->table) : 0;
-
-	for (size_t i = 0; len && i < process->nr_tables; i++) {
-		const char *name = process->tables[i];
-
-		if (strlen(name) >= len &&
-		    !strcmp(name + strlen(name) - len, module->table))
+	if (!module->table)
+		return false;
+	for (size_t i = 0; i < process->nr_tables; i++)
+		if (strstr(process->tables[i], module->table))
 			return true;
-	}
 	return false;
 }
 

@@ -8,7 +8,7 @@ u32() { od -An -tu4 -j"$1" -N4 "$2" | tr -d ' '; }
 u64() { od -An -tx8 -j"$1" -N8 "$2" | tr -d ' '; }
 
 header_says_what_is_there() {
-	local file=$OUT/rules.v2
+	local file=$OUT/rules.table
 
 	"$SFRAME" gen -o "$file" "$OUT/rules"
 	[ "$(head -c 8 "$file")" = SFRMTAB1 ]
@@ -16,7 +16,7 @@ header_says_what_is_there() {
 	[ "$(u64 16 "$file")" = 0000000000001000 ]
 	[ $((4096 + 16#$(u64 24 "$file"))) = "$(stat -c %s "$file")" ]
 	[ "$(u64 32 "$file")" = ffffffffc0000000 ]
-	[ "$(u32 40 "$file") $(u32 44 "$file") $(u32 48 "$file")" = "2 1 16" ]
+	[ "$(u32 40 "$file") $(u32 44 "$file") $(u32 48 "$file")" = "3 1 16" ]
 	[ "$(od -An -tx1 -j56 -N16 "$file" | tr -d ' ')" = 00112233445566778899aabbccddeeff ]
 	[ "$(u64 88 "$file")" = 0000000000010000 ]
 	[ "$(od -An -tx2 -j4096 -N2 "$file" | tr -d ' ')" = dee2 ]
@@ -43,7 +43,7 @@ table_of_fixed_program_lies_above() {
 }
 
 far_table_is_for_version_3() {
-	"$CHECKED" gen --vaddr 0x700000000000 -o "$OUT/one" "$OUT/O2"
+	"$CHECKED" gen --format v2 --vaddr 0x700000000000 -o "$OUT/one" "$OUT/O2"
 	has <("$CHECKED" dump "$OUT/one") ": 0 functions, 0 rows"
 	"$CHECKED" gen --format v3 --vaddr 0x700000000000 -o "$OUT/one" "$OUT/O2"
 	"$CHECKED" gen --format v3 -o "$OUT/two" "$OUT/O2"
