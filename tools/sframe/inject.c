@@ -42,9 +42,11 @@
 
 /**
  * struct tracee - the stopped process
+ * @pid:	Its id.
  * @regs:	Its registers at the entry.
  * @code:	The bytes there.
- * @signals:	What was sent to it meanwhile.
+ * @signals:	What was sent to it meanwhile, to be sent again ...
+ * @num_signals: ... and how many.
  */
 struct tracee {
 	pid_t			pid;

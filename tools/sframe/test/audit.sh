@@ -32,8 +32,10 @@ build_libraries() {
 		compile "$OUT/libs/source.c" "$OUT/libs/libl$i.so" -shared -fPIC
 	done
 	[ ! -e "$OUT/sixty" ] || return 0
-	printf '%s\n' '#include <unistd.h>' \
-		'int main(int argc, char **argv) { return argc > 1 ? pause() : 0; }' > "$OUT/sixty.c"
+	cat > "$OUT/sixty.c" <<-END
+		#include <unistd.h>
+		int main(int argc, char **argv) { return argc > 1 ? pause() : 0; }
+	END
 	# shellcheck disable=SC2016 # the dynamic linker's variable
 	compile "$OUT/sixty.c" "$OUT/sixty" -Wl,--no-as-needed -L"$OUT/libs" \
 		'-Wl,-rpath,$ORIGIN/libs' "${libs[@]}"
@@ -90,6 +92,7 @@ programs_run_as_without() {
 	same true
 	same false
 	same python3 -c 'import ctypes, json, subprocess; print(subprocess.call(["true"]))'
+	# shellcheck disable=SC2016 # the inner shell's
 	same sh -c 'echo $0 | cat; exit 5' x
 	# A shell within tells of the signal.
 	same sh -c 'sh -c "kill -TERM \$\$"; echo $?'
@@ -115,11 +118,19 @@ dlopen_maps_and_dlclose_unmaps() {
 	local want="3 4 3 ENOENT"
 
 	has_feature || want="0 0 0 none"
-	[ "$(audit "$OUT/audit_program" dlopen "$OUT/libs/libl1.so" "$DLOPENS" "$OUT/$TABLES")" = "$want" ]
+	[ "$(audit "$OUT/audit_program" dlopen "$OUT/libs/libl1.so" "$DLOPENS" \
+		"$OUT/$TABLES")" = "$want" ]
 	# libl1, which needs no libc
 	want="4 3"
 	has_feature || want="0 0"
 	[ "$(audit "$OUT/audit_program" dlmopen "$OUT/libs/libl1.so" "$OUT/$TABLES")" = "$want" ]
+}
+
+forked_processes_load_on() {
+	local want=4
+
+	has_feature || want=0
+	[ "$(audit "$OUT/audit_program" fork "$OUT/libs/libl1.so" 5 "$OUT/$TABLES")" = $want ]
 }
 
 # each_table COMMAND...: with the name of each at its end.
@@ -162,7 +173,8 @@ bad_tables_are_ignored() {
 damaged_tables_do_no_harm() {
 	local seed table
 
-	table=$(find "$OUT/$TABLES" -type f -printf '%s %p\n' | sort -n | tail -n 1 | cut -d ' ' -f 2-)
+	table=$(find "$OUT/$TABLES" -type f -printf '%s %p\n' | sort -n | tail -n 1 |
+		cut -d ' ' -f 2-)
 	cp "$table" "$OUT/undamaged"
 	for ((seed = 1; seed <= 30; seed++)); do
 		echo "seed $seed"
@@ -195,7 +207,8 @@ largest_static_tls() {
 
 	for ((size = 256; size <= 8192; size += 256)); do
 		[ -e "$OUT/libs/tls$size" ] || gcc -shared -fPIC -ftls-model=initial-exec \
-			-o "$OUT/libs/tls$size" -x c - <<< "__thread char t[$size]; char *f(void) { return t; }"
+			-o "$OUT/libs/tls$size" -x c - \
+			<<< "__thread char t[$size]; char *f(void) { return t; }"
 		"$@" "$OUT/audit_program" load "$OUT/libs/tls$size" 2> "$OUT/null" || break
 	done
 	echo $size
@@ -226,8 +239,10 @@ static_programs_run() {
 		"$SFRAME" cache --quiet --cache-dir "$OUT/$TABLES" "$OUT/static$kind"
 		status 2 "$SFRAME" run --quiet "$OUT/static$kind" nonsense
 		has_feature || continue
-		[ "$("$SFRAME" run --cache-dir "$OUT/$TABLES" "$OUT/static$kind" tables "$OUT/$TABLES")" = 1 ]
+		[ "$("$SFRAME" run --cache-dir "$OUT/$TABLES" "$OUT/static$kind" \
+			tables "$OUT/$TABLES")" = 1 ]
 		[ "$("$SFRAME" run "$OUT/static$kind" tables sframe-run)" = 1 ]
+		# shellcheck disable=SC2016 # the inner shell's
 		status 137 bash -c '"$1" run "$2" spin 20 & sleep 0.5; kill -KILL $!; wait $!' \
 			x "$SFRAME" "$OUT/static$kind"
 	done
@@ -244,6 +259,7 @@ audit_cases() {
 	try audit-tables tables_are_mapped
 	try audit-unloaded library_goes_where_it_is_of_no_use
 	try audit-dlopen dlopen_maps_and_dlclose_unmaps
+	try audit-fork forked_processes_load_on
 	try audit-bad-tables bad_tables_are_ignored
 	try audit-damaged-tables damaged_tables_do_no_harm
 	try audit-seccomp filters_are_survived

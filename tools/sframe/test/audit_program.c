@@ -10,6 +10,8 @@
  *				table in the end
  *	dlmopen LIB TEXT	the same, number while LIB is in a namespace of
  *				its own, and after
+ *	fork LIB N TEXT		load LIB in a child, in a child of that, and so on
+ *				N times; prints the number of mappings in the last
  *	filter LIB		load it when prctl() kills
  *	strict			enter seccomp's strict mode and end
  *	load LIB		only that
@@ -131,6 +133,30 @@ static int load_apart(const char *lib, const char *text)
 	return 0;
 }
 
+/* Each generation has what its parent had, and can add to it. */
+static int fork_often(const char *lib, int times, const char *text)
+{
+	int before = count_maps(text), status = 0;
+	pid_t pid;
+
+	for (int i = 0; i < times; i++) {
+		fflush(stdout);
+		pid = fork();
+		if (pid) {
+			if (waitpid(pid, &status, 0) != pid)
+				return 1;
+			return status ? 1 : 0;
+		}
+		if (count_maps(text) != before)
+			return 1;
+		if (!dlopen(lib, RTLD_NOW))
+			return 1;
+		before = count_maps(text);
+	}
+	printf("%d\n", before);
+	return 0;
+}
+
 static int load(const char *lib)
 {
 	if (dlopen(lib, RTLD_NOW))
@@ -239,6 +265,8 @@ int main(int argc, char **argv)
 		return printf("%d\n", count_maps(argv[2])) < 0;
 	if (!strcmp(what, "dlopen") && argc == 5)
 		return load_often(argv[2], atoi(argv[3]), argv[4]);
+	if (!strcmp(what, "fork") && argc == 5)
+		return fork_often(argv[2], atoi(argv[3]), argv[4]);
 	if (!strcmp(what, "dlmopen") && argc == 4)
 		return load_apart(argv[2], argv[3]);
 	if (!strcmp(what, "filter") && argc == 3)

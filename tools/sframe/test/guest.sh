@@ -3,7 +3,7 @@
 # Tests of libsframe-audit.so and "sframe run" on a kernel that takes tables: the
 # cases of audit.sh.  Needs root.
 #
-# usage: tools/sframe/test/guest.sh OUT
+# usage: test/guest.sh OUT
 #
 #   OUT      what prepare.sh has filled; works on a copy in /tmp, and leaves
 #            OUT/guest

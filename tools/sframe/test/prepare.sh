@@ -3,7 +3,7 @@
 # Build what guest.sh, same_frames.sh and startup.sh need, where building is quicker than in their
 # guest.
 #
-# usage: tools/sframe/test/prepare.sh OUT
+# usage: test/prepare.sh OUT
 #
 # Outputs: in OUT the tool, the library, the programs and a cache with their tables.
 set -euo pipefail

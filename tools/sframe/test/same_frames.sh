@@ -4,7 +4,7 @@
 # cache, against those that libdwfl finds in the same samples by .eh_frame.  Needs
 # root and a kernel that takes tables.
 #
-# usage: tools/sframe/test/same_frames.sh OUT
+# usage: test/same_frames.sh OUT
 #
 #   OUT      what prepare.sh has filled; OUT/same_frames.out gets the figures
 #            and the differences of each program
@@ -41,7 +41,8 @@ compare() {
 
 	shift 3
 	"$LOADS/$name" "$SECONDS_EACH" "$OUT/same_frames" --frequency 499 --name "${program##*/}" \
-		--min-equal $WANT --output "$OUT/out/$case" --differences "$OUT/out/$case.differ" -- \
+		--min-equal $WANT --output "$OUT/out/$case" \
+		--differences "$OUT/out/$case.differ" -- \
 		"$@" "$program" > "$OUT/loaded"
 }
 
@@ -85,7 +86,8 @@ main() {
 	mkdir -p "$OUT/out/log"
 	ln -s out/log "$OUT/log"
 	cp "$FROM"/{sframe,libsframe-audit.so,same_frames,static-static,static-static-pie} "$OUT/"
-	"$OUT/sframe" cache --quiet --cache-dir "$OUT/cache" /usr/lib/x86_64-linux-gnu /usr/lib/python3*
+	"$OUT/sframe" cache --quiet --cache-dir "$OUT/cache" /usr/lib/x86_64-linux-gnu \
+		/usr/lib/python3*
 	for program in /usr/bin/{xz,python3,perl,sqlite3} /usr/sbin/nginx; do
 		name=${program##*/}
 		if [ -x "$LOADS/$name" ] && [ -x "$program" ]; then

@@ -4,7 +4,7 @@
 # it runs. For a guest that counts an instruction as a nanosecond, as QEMU does
 # with -icount shift=0; anywhere else the limits mean nothing.
 #
-# usage: tools/sframe/test/startup.sh OUT
+# usage: test/startup.sh OUT
 #
 #   OUT      what prepare.sh has filled
 #   STARTS   starts of a program that are measured (20)
@@ -48,7 +48,7 @@ make_root() {
 	ROOT=$(mktemp -d)
 	echo "$ROOT" > "$OUT/root"
 	mkdir -p "$ROOT/proc" "$ROOT/lib64" "$ROOT${LIBC%/*}"
-	mount -t proc proc "$ROOT/proc"
+	mount -t proc none "$ROOT/proc"
 	cp -L "$LOADER" "$ROOT$LOADER"
 	cp -L "$LIBC" "$ROOT$LIBC"
 	cp /bin/true "$OUT/sixty" "$OUT/audit_program" "$AUDIT" "$ROOT/"
@@ -128,7 +128,8 @@ memory_of_a_process() {
 	without=$(memory)
 	with=$(memory "${WITH[@]}")
 	each=$(((with - without) / PROCESSES))
-	echo "# memory of sixty, 62 objects: $((without / PROCESSES)) bytes; with tables $each more" |
+	echo "# memory of sixty, 62 objects: $((without / PROCESSES)) bytes," \
+		"with tables $each more" |
 		tee -a "$OUT/figures"
 	[ $each -gt 0 ] && [ $each -le $((MAX_PROCESS + 62 * MAX_BYTES)) ]
 }
