@@ -21,7 +21,6 @@
 #include <linux/interval_tree.h>
 #include <linux/maple_tree.h>
 #include <linux/mm.h>
-#include <linux/overflow.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
@@ -31,6 +30,7 @@
 
 #include "sframe.h"
 #include "sframe_decode.h"
+#include "sframe_region.h"
 #include "user.h"
 
 /* A process that registers more than this many tables is refused more. */
@@ -168,22 +168,6 @@ static bool sframe_range_has(struct mm_struct *mm, unsigned long start,
 	return start >= end;
 }
 
-static bool sframe_range_valid(u64 start, u64 size)
-{
-	u64 end;
-
-	return size && !check_add_overflow(start, size, &end) &&
-	       end <= TASK_SIZE_MAX;
-}
-
-static int sframe_check_region(const struct sframe_region *region)
-{
-	if (!sframe_range_valid(region->sframe_start, region->sframe_size) ||
-	    !sframe_range_valid(region->text_start, region->text_size))
-		return -EINVAL;
-	return 0;
-}
-
 /* @table: What sframe_open() found, or NULL: it will be read on demand. */
 static struct sframe_section *
 sframe_alloc_section(const struct sframe_region *region,
@@ -213,9 +197,8 @@ static int sframe_register_table(const struct sframe_region *region,
 	struct sframe_section *section;
 	int ret;
 
-	ret = sframe_check_region(region);
-	if (ret)
-		return ret;
+	if (!sframe_region_valid(region, TASK_SIZE_MAX))
+		return -EINVAL;
 	section = sframe_alloc_section(region, table);
 	if (!section)
 		return -ENOMEM;
@@ -299,9 +282,8 @@ int sframe_prctl_add(unsigned long from, unsigned long size,
 		return ret;
 	if (flags & SFRAME_ADD_LAZY)
 		return sframe_register(&region);
-	ret = sframe_check_region(&region);
-	if (ret)
-		return ret;
+	if (!sframe_region_valid(&region, TASK_SIZE_MAX))
+		return -EINVAL;
 	ret = sframe_open(&reader, region.sframe_start,
 			  region.sframe_start + region.sframe_size, &table);
 	if (ret)

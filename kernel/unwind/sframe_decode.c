@@ -490,12 +490,12 @@ static int sframe_decode_rule(struct sframe_words *words, bool is_cfa,
 		return -EBADMSG;
 
 	reg = control >> SFRAME_V3_CONTROL_REG_SHIFT;
+	/* The CFA cannot be found from the CFA. */
+	if (is_cfa && !(control & SFRAME_V3_CONTROL_REG))
+		return -EBADMSG;
+	rule->base = SFRAME_BASE_CFA;
 	if (control & SFRAME_V3_CONTROL_REG)
 		rule->base = reg <= SFRAME_BASE_R15 ? reg : SFRAME_BASE_UNKNOWN;
-	else if (is_cfa)
-		return -EBADMSG;
-	else
-		rule->base = SFRAME_BASE_CFA;
 	rule->deref = control & SFRAME_V3_CONTROL_DEREF;
 	rule->offset = sframe_take_offset(words);
 	return 0;

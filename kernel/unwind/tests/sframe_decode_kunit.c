@@ -319,28 +319,35 @@ static void sframe_decode_refuses_a_repetition_of_no_bytes(struct kunit *test)
 	decode_expect(test, &want);
 }
 
-/* The last function of version 3, in which a field of @member becomes @value. */
-#define decode_expect_damage(test, member, value, error) do {		\
-	const struct decode_case want = { 0x80, error };		\
-									\
-	decode_build_v3();						\
-	sframe_build_attributes(&build)->member = value;		\
-	sframe_build_finish(&build, TABLE, TEXT);			\
-	decode_expect(test, &want);					\
-} while (0)
+/* The attributes of the last function of version 3, which has no row. */
+static const struct {
+	struct sframe_v3_attributes	attr;
+	int				ret;
+} attribute_cases[] = {
+	{ { .info = 3 }, -EBADMSG },
+	{ { .info = SFRAME_FDE_PCMASK }, -EBADMSG },
+	{ { .info = SFRAME_V3_FDE_UNUSED }, -EOPNOTSUPP },
+	{ { .info2 = 2 }, -EOPNOTSUPP },
+	{ { .info2 = 0x20 }, -EOPNOTSUPP },
+	/* It would lie behind the end. */
+	{ { .num_fres = 1 }, -EBADMSG },
+	/* Only plain functions say by this that there is no caller. */
+	{ { .info2 = SFRAME_V3_FDE_FLEX }, -ENOENT },
+	{ { .info = SFRAME_V3_FDE_SIGNAL }, -ENOENT },
+};
 
 static void sframe_decode_refuses_damaged_attributes_v3(struct kunit *test)
 {
-	decode_expect_damage(test, info, 3, -EBADMSG);
-	decode_expect_damage(test, info, SFRAME_FDE_PCMASK, -EBADMSG);
-	decode_expect_damage(test, info, SFRAME_V3_FDE_UNUSED, -EOPNOTSUPP);
-	decode_expect_damage(test, info2, 2, -EOPNOTSUPP);
-	decode_expect_damage(test, info2, 0x20, -EOPNOTSUPP);
-	/* Rows of which there are none: they would lie behind the end. */
-	decode_expect_damage(test, num_fres, 1, -EBADMSG);
-	/* Only plain functions say by this that there is no caller. */
-	decode_expect_damage(test, info2, SFRAME_V3_FDE_FLEX, -ENOENT);
-	decode_expect_damage(test, info, SFRAME_V3_FDE_SIGNAL, -ENOENT);
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(attribute_cases); i++) {
+		const struct decode_case want = { 0x80, attribute_cases[i].ret };
+
+		decode_build_v3();
+		*sframe_build_attributes(&build) = attribute_cases[i].attr;
+		sframe_build_finish(&build, TABLE, TEXT);
+		decode_expect(test, &want);
+	}
 }
 
 static void sframe_decode_refuses_attributes_behind_the_end_v3(struct kunit *test)

@@ -31,17 +31,15 @@ enum { PLAIN, DRAP, SIGNAL, STUBS, NO_ROWS, FUNCTIONS };
 #define MEM(n)		(REG(n) | SFRAME_V3_CONTROL_DEREF)
 #define CFA_MEM		SFRAME_V3_CONTROL_DEREF
 
-/* Attributes of a function: rows, info, info2, repetition. */
-#define ATTR(rows, info, info2, repeat) rows, 0, info, info2, repeat
-
+/* Before each function's rows, attributes: rows (2 bytes), info, info2, repetition. */
 static const u8 rows[] = {
 	/* PLAIN, at 0 */
-	ATTR(3, SFRAME_FRE_ADDR1, 0, 0),
+	3, 0, SFRAME_FRE_ADDR1, 0, 0,
 	0, SP(1, 0), 8,
 	1, SP(2, 0), 16, (u8)-16,
 	4, 2 << 1, 16, (u8)-16,
 	/* DRAP, at 16 */
-	ATTR(6, SFRAME_FRE_ADDR1, SFRAME_V3_FDE_FLEX, 0),
+	6, 0, SFRAME_FRE_ADDR1, SFRAME_V3_FDE_FLEX, 0,
 	0, FLEX(2, 0), REG(7), 8,
 	5, FLEX(2, 0), REG(10), 0,
 	9, FLEX(5, 0), MEM(6), (u8)-16, 0, MEM(6), 0,
@@ -49,14 +47,14 @@ static const u8 rows[] = {
 	20, FLEX(4, 0), REG(7), 8, REG(2), 0,
 	24, FLEX(0, 0),
 	/* SIGNAL, at 58: as the kernel's frame has it */
-	ATTR(1, SFRAME_FRE_ADDR1 | SFRAME_V3_FDE_SIGNAL, SFRAME_V3_FDE_FLEX, 0),
+	1, 0, SFRAME_FRE_ADDR1 | SFRAME_V3_FDE_SIGNAL, SFRAME_V3_FDE_FLEX, 0,
 	0, FLEX(6, 1), MEM(7), 0, 160, 0, MEM(7), 0, 168, 0, MEM(7), 0, 120, 0,
 	/* STUBS, at 77 */
-	ATTR(2, SFRAME_FRE_ADDR1 | SFRAME_FDE_PCMASK, 0, 16),
+	2, 0, SFRAME_FRE_ADDR1 | SFRAME_FDE_PCMASK, 0, 16,
 	0, SP(1, 0), 8,
 	11, SP(1, 0), 16,
 	/* NO_ROWS, at 88 */
-	ATTR(0, SFRAME_FRE_ADDR1, 0, 0),
+	0, 0, SFRAME_FRE_ADDR1, 0, 0,
 };
 
 #define ROWS_PLAIN	0

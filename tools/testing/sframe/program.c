@@ -225,7 +225,9 @@ asm(".pushsection .text\n"
 	"\t.globl v3_signal\n"
 	"v3_signal:\n\t.cfi_startproc\n\t.cfi_signal_frame\n"
 	"\tnop\n\tnop\n\t.cfi_endproc\n\t.popsection\n");
-int v3_rbx_cfa(void), v3_outermost(void), v3_signal(void);
+int v3_rbx_cfa(void);
+int v3_outermost(void);
+int v3_signal(void);
 
 int main(int argc, char **argv)
 {

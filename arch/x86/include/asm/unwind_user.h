@@ -22,27 +22,6 @@ static inline unsigned int arch_unwind_user_word(const struct pt_regs *regs)
 	return user_64bit_mode((struct pt_regs *)regs) ? 8 : 4;
 }
 
-/* Where registers lie in a struct that names them so, by their DWARF numbers. */
-#define ARCH_UNWIND_REG_OFFSETS(struct_name, member)			\
-	{								\
-		offsetof(struct_name, member ax),			\
-		offsetof(struct_name, member dx),			\
-		offsetof(struct_name, member cx),			\
-		offsetof(struct_name, member bx),			\
-		offsetof(struct_name, member si),			\
-		offsetof(struct_name, member di),			\
-		offsetof(struct_name, member bp),			\
-		offsetof(struct_name, member sp),			\
-		offsetof(struct_name, member r8),			\
-		offsetof(struct_name, member r9),			\
-		offsetof(struct_name, member r10),			\
-		offsetof(struct_name, member r11),			\
-		offsetof(struct_name, member r12),			\
-		offsetof(struct_name, member r13),			\
-		offsetof(struct_name, member r14),			\
-		offsetof(struct_name, member r15),			\
-	}
-
 /*
  * What a signal handler of a 64-bit task returns to, in every C library, since
  * gdb and libgcc know it by this too:
@@ -65,6 +44,9 @@ static inline unsigned int arch_unwind_user_word(const struct pt_regs *regs)
 #define ARCH_UNWIND_SIGFRAME_SP		ARCH_UNWIND_SIGFRAME_REG(sp)
 #define ARCH_UNWIND_SIGFRAME_FP		ARCH_UNWIND_SIGFRAME_REG(bp)
 
+/* Where the kernel keeps a user register. */
+#define ARCH_UNWIND_PT_REG(reg)	offsetof(struct pt_regs, reg)
+
 /**
  * arch_unwind_user_register() - a register of the innermost frame
  * @regs: User registers.
@@ -73,7 +55,24 @@ static inline unsigned int arch_unwind_user_word(const struct pt_regs *regs)
 static inline unsigned long arch_unwind_user_register(const struct pt_regs *regs,
 						      unsigned int reg)
 {
-	static const u16 offsets[] = ARCH_UNWIND_REG_OFFSETS(struct pt_regs, );
+	static const u16 offsets[] = {
+		ARCH_UNWIND_PT_REG(ax),
+		ARCH_UNWIND_PT_REG(dx),
+		ARCH_UNWIND_PT_REG(cx),
+		ARCH_UNWIND_PT_REG(bx),
+		ARCH_UNWIND_PT_REG(si),
+		ARCH_UNWIND_PT_REG(di),
+		ARCH_UNWIND_PT_REG(bp),
+		ARCH_UNWIND_PT_REG(sp),
+		ARCH_UNWIND_PT_REG(r8),
+		ARCH_UNWIND_PT_REG(r9),
+		ARCH_UNWIND_PT_REG(r10),
+		ARCH_UNWIND_PT_REG(r11),
+		ARCH_UNWIND_PT_REG(r12),
+		ARCH_UNWIND_PT_REG(r13),
+		ARCH_UNWIND_PT_REG(r14),
+		ARCH_UNWIND_PT_REG(r15),
+	};
 
 	return *(const unsigned long *)((const void *)regs + offsets[reg]);
 }
@@ -86,10 +85,26 @@ static inline unsigned long arch_unwind_user_register(const struct pt_regs *regs
  */
 static inline unsigned int arch_unwind_sigframe_register(unsigned int reg)
 {
-	static const u16 offsets[] =
-		ARCH_UNWIND_REG_OFFSETS(struct rt_sigframe, uc.uc_mcontext.);
+	static const u16 offsets[] = {
+		ARCH_UNWIND_SIGFRAME_REG(ax),
+		ARCH_UNWIND_SIGFRAME_REG(dx),
+		ARCH_UNWIND_SIGFRAME_REG(cx),
+		ARCH_UNWIND_SIGFRAME_REG(bx),
+		ARCH_UNWIND_SIGFRAME_REG(si),
+		ARCH_UNWIND_SIGFRAME_REG(di),
+		ARCH_UNWIND_SIGFRAME_REG(bp),
+		ARCH_UNWIND_SIGFRAME_REG(sp),
+		ARCH_UNWIND_SIGFRAME_REG(r8),
+		ARCH_UNWIND_SIGFRAME_REG(r9),
+		ARCH_UNWIND_SIGFRAME_REG(r10),
+		ARCH_UNWIND_SIGFRAME_REG(r11),
+		ARCH_UNWIND_SIGFRAME_REG(r12),
+		ARCH_UNWIND_SIGFRAME_REG(r13),
+		ARCH_UNWIND_SIGFRAME_REG(r14),
+		ARCH_UNWIND_SIGFRAME_REG(r15),
+	};
 
-	return offsets[reg] - sizeof_field(struct rt_sigframe, pretcode);
+	return offsets[reg];
 }
 
 #endif /* _ASM_X86_UNWIND_USER_H */
