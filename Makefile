@@ -9,7 +9,7 @@ export CMD
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-demo: ## Stacks of a real program under stock perf, base and series: table and flame graph
+demo: ## Stacks of stock programs under stock perf, base and series: table, flame graphs
 	@dev/kernel base
 	@dev/kernel series
 	@bench/demo
