@@ -5,6 +5,8 @@
 #ifndef _LINUX_UNWIND_USER_H
 #define _LINUX_UNWIND_USER_H
 
+#include <linux/mm_types.h>
+#include <linux/sched.h>
 #include <linux/types.h>
 
 struct pt_regs;
@@ -63,5 +65,21 @@ struct unwind_user_trace {
 
 void unwind_user(struct unwind_user_trace *trace, struct pt_regs *regs,
 		 enum unwind_user_access access);
+
+/**
+ * unwind_user_has_tables() - whether the current task has tables of its code
+ *
+ * Without, unwind_user() finds no more than frame pointers tell.
+ *
+ * Context: Any; a task that has an mm.
+ */
+static inline bool unwind_user_has_tables(void)
+{
+#ifdef CONFIG_UNWIND_USER_SFRAME
+	return READ_ONCE(current->mm->sframe);
+#else
+	return false;
+#endif
+}
 
 #endif /* _LINUX_UNWIND_USER_H */

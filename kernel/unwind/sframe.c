@@ -28,6 +28,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
+#include "row_cache.h"
 #include "sframe.h"
 #include "sframe_decode.h"
 #include "sframe_region.h"
@@ -72,13 +73,15 @@ struct sframe_section {
  * struct sframe_index - all tables of a process
  * @by_text:	Text range to struct sframe_section; ranges do not overlap.
  * @by_data:	The sections by their own bytes; overlaps are fine.  Writers only.
- * @nr:		How many there are.
+ * @rows:	What walks have found, or NULL: see row_cache.c.
+ * @nr:		How many sections there are.
  *
  * Published in mm->sframe by sframe_get_index(), freed by __sframe_exit_mm().
  */
 struct sframe_index {
 	struct maple_tree	by_text;
 	struct rb_root_cached	by_data;
+	struct row_cache	*rows;
 	unsigned int		nr;
 };
 
@@ -149,6 +152,8 @@ static void sframe_remove_section(struct sframe_index *index,
 	mas_store_gfp(&mas, NULL, GFP_KERNEL | __GFP_NOFAIL);
 	interval_tree_remove(&section->data, &index->by_data);
 	index->nr--;
+	/* A full barrier, with sframe_add_row(): no row of it can come later. */
+	row_cache_free(xchg(&index->rows, NULL));
 	/* ... and free it when the last reader has copied it. */
 	kfree_rcu(section, rcu);
 }
@@ -434,22 +439,24 @@ void __sframe_exit_mm(struct mm_struct *mm)
 		kfree(section);
 	__mt_destroy(&index->by_text);
 	mmap_write_unlock(mm);
+	row_cache_free(index->rows);
 	kfree(index);
 	mm->sframe = NULL;
+}
+
+/* The current process's tables, or NULL. */
+static struct sframe_index *sframe_current_index(void)
+{
+	/* Pairs with sframe_get_index(). */
+	return current->mm ? smp_load_acquire(&current->mm->sframe) : NULL;
 }
 
 /* The section for @ip in the current process, under RCU. */
 static struct sframe_section *sframe_find_section(unsigned long ip)
 {
-	struct sframe_index *index;
+	struct sframe_index *index = sframe_current_index();
 
-	if (!current->mm)
-		return NULL;
-	/* Pairs with sframe_get_index(). */
-	index = smp_load_acquire(&current->mm->sframe);
-	if (!index)
-		return NULL;
-	return mtree_load(&index->by_text, ip);
+	return index ? mtree_load(&index->by_text, ip) : NULL;
 }
 
 /*
@@ -511,23 +518,47 @@ static void sframe_publish(unsigned long ip, const struct sframe_table *table,
 }
 
 /**
- * sframe_lookup() - find the row for an instruction of the current process
- * @reader: How its memory may be read in this context.
- * @ip: Address of the instruction; for a caller the return address less one.
- * @row: Filled in on success.
+ * sframe_rows() - the rows that walks of the current process have found
  *
- * Context: Any in which @reader->read works, NMI included.  Sleeps only where
- * @reader->read does.
- * Return: 0, -ENOENT where no table covers @ip, or as sframe_find_row().
+ * Context: Any; under RCU, and what it returns is valid as long.
+ * Return: They, or NULL.
  */
-int sframe_lookup(struct sframe_reader *reader, unsigned long ip,
-		  struct sframe_row *row)
+struct row_cache *sframe_rows(void)
+{
+	struct sframe_index *index = sframe_current_index();
+
+	/* Pairs with sframe_alloc_rows(). */
+	return index ? smp_load_acquire(&index->rows) : NULL;
+}
+
+/**
+ * sframe_alloc_rows() - make room for rows, if the current process has tables
+ *
+ * Context: Process context, may sleep.
+ */
+void sframe_alloc_rows(void)
+{
+	struct sframe_index *index = sframe_current_index();
+	struct row_cache *rows;
+
+	if (!index || READ_ONCE(index->rows))
+		return;
+	rows = row_cache_alloc();
+	/* Publishes it; another thread may have been faster. */
+	if (rows && cmpxchg(&index->rows, NULL, rows))
+		row_cache_free(rows);
+}
+
+/* Search the tables; *@covered: one of them speaks of @ip. */
+static int sframe_search(struct sframe_reader *reader, unsigned long ip,
+			 struct sframe_row *row, bool *covered)
 {
 	struct interval_tree_node data;
 	struct sframe_table table;
 	int ret;
 
 	ret = sframe_snapshot(ip, &table, &data);
+	*covered = ret != -ENOENT;
 	if (ret == -EAGAIN) {
 		ret = sframe_open(reader, data.start, data.last + 1, &table);
 		if (!ret)
@@ -536,4 +567,50 @@ int sframe_lookup(struct sframe_reader *reader, unsigned long ip,
 	if (ret)
 		return ret;
 	return sframe_find_row(reader, &table, ip, row);
+}
+
+/* @row is NULL where a table has none; @id: of the rows, before the search. */
+static void sframe_add_row(u64 id, unsigned long ip, const struct sframe_row *row)
+{
+	struct row_cache *rows;
+
+	guard(rcu)();
+	rows = sframe_rows();
+	/* Else a table may have gone, and the row with it. */
+	if (rows && rows->id == id)
+		row_cache_add(rows, ip, row);
+}
+
+/**
+ * sframe_lookup() - find the row for an instruction of the current process
+ * @reader: How its memory may be read in this context.
+ * @ip: Address of the instruction; for a caller the return address less one.
+ * @row: Filled in on success.
+ *
+ * Context: Any in which @reader->read works, NMI included.  Sleeps only where
+ * @reader->read does.
+ * Return: 0, -ENOENT where no table has a row for @ip, or as sframe_find_row().
+ */
+int sframe_lookup(struct sframe_reader *reader, unsigned long ip,
+		  struct sframe_row *row)
+{
+	struct row_cache *rows;
+	u64 id = 0, word = 0;
+	bool covered;
+	int ret;
+
+	scoped_guard(rcu) {
+		rows = sframe_rows();
+		if (rows) {
+			id = rows->id;
+			word = row_cache_find(rows, ip);
+		}
+	}
+	if (word)
+		return row_unpack(word, row) ? 0 : -ENOENT;
+
+	ret = sframe_search(reader, ip, row, &covered);
+	if (id && covered && (!ret || ret == -ENOENT))
+		sframe_add_row(id, ip, ret ? NULL : row);
+	return ret;
 }

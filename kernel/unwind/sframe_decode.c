@@ -35,8 +35,10 @@
  */
 #define SFRAME_MAX_EMPTY_FDES	4
 
-/* Bytes of rows that are fetched at once; any row fits. */
-#define SFRAME_WINDOW		128
+/* Bytes of rows that are fetched at once: those of most functions, and any row. */
+#define SFRAME_WINDOW		72
+
+static_assert(SFRAME_WINDOW >= SFRAME_FRE_MAX_LEN);
 
 /* A stretch of rows, copied from the table. */
 struct sframe_window {
@@ -551,12 +553,15 @@ static int sframe_scan_rows(struct sframe_reader *reader,
 			    const struct sframe_function *func, u32 offset,
 			    struct sframe_row *row)
 {
-	struct sframe_window window = { };
+	struct sframe_window window;
 	/* The last row that starts at or before @offset, copied: it may leave the window. */
 	u8 found[SFRAME_FRE_MAX_COUNT * sizeof(u32)];
 	u32 previous = 0, i;
 	u64 at = func->rows;
 	int found_info = -1;
+
+	window.start = at;
+	window.len = 0;
 
 	for (i = 0; i < func->num_rows; i++) {
 		u32 start, head = func->start_width + 1, words;

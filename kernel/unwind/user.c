@@ -15,16 +15,20 @@
 
 #include <linux/mm.h>
 #include <linux/ptrace.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/sizes.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
+#include <linux/unaligned.h>
 #include <linux/unwind_user.h>
 #include <linux/uprobes.h>
 
+#include <asm/tlbflush.h>
 #include <asm/unwind_user.h>
 
+#include "row_cache.h"
 #include "sframe.h"
 #include "user.h"
 
@@ -51,6 +55,8 @@
  * @sigframe:	Where the frame's registers are in memory (see
  *		ARCH_UNWIND_SIGFRAME_IP), where a signal interrupted it; else 0.
  * @reader:	Reads user memory in the way that this context allows.
+ * @rows:	Rows found before, where page faults are disabled; or NULL.
+ * @table_fault: A table was needed that is not in memory.
  * @end:	Valid when the walk has ended.
  */
 struct unwind_user_walk {
@@ -63,12 +69,49 @@ struct unwind_user_walk {
 	const struct pt_regs	*regs;
 	unsigned long		sigframe;
 	struct sframe_reader	reader;
+	const struct row_cache	*rows;
+	bool			table_fault;
 	enum unwind_user_end	end;
 };
 
+/*
+ * Reads are of some words: a copy for all sizes takes longer to begin than this to
+ * end.  In NMI, only behind nmi_uaccess_okay().
+ */
 int unwind_user_read_resident(void *to, u64 from, size_t len)
 {
-	return copy_from_user_nofault(to, (void __user *)from, len);
+	const void __user *at = (const void __user *)from;
+	int ret = -EFAULT;
+	u64 eight;
+	u32 four;
+	u8 one;
+
+	pagefault_disable();
+	if (!user_read_access_begin(at, len))
+		goto out;
+	for (; len >= sizeof(eight); len -= sizeof(eight)) {
+		unsafe_get_user(eight, (const u64 __user *)at, end);
+		put_unaligned(eight, (u64 *)to);
+		at += sizeof(eight);
+		to += sizeof(eight);
+	}
+	if (len >= sizeof(four)) {
+		unsafe_get_user(four, (const u32 __user *)at, end);
+		put_unaligned(four, (u32 *)to);
+		at += sizeof(four);
+		to += sizeof(four);
+		len -= sizeof(four);
+	}
+	for (; len; len--) {
+		unsafe_get_user(one, (const u8 __user *)at++, end);
+		*(u8 *)to++ = one;
+	}
+	ret = 0;
+end:
+	user_read_access_end();
+out:
+	pagefault_enable();
+	return ret;
 }
 
 /*
@@ -259,12 +302,64 @@ static bool unwind_user_apply(struct unwind_user_walk *walk,
 	return true;
 }
 
+/*
+ * The same for a row from the cache, which is of the most ordinary sort.  Page
+ * faults are disabled.
+ */
+static bool unwind_user_apply_packed(struct unwind_user_walk *walk, u64 row)
+{
+	unsigned long base = row & ROW_CFA_FP ? walk->fp : walk->sp;
+	unsigned long cfa = base + ROW_CFA_OFFSET(row), ip, fp = walk->fp;
+	unsigned long slot = cfa - sizeof(u64), from = slot;
+
+	if (unlikely(row & ROW_CFA_FP && walk->fp_error))
+		return unwind_user_stop_error(walk, walk->fp_error);
+	if (!unwind_user_sp_rises(walk, cfa))
+		return unwind_user_stop(walk, UNWIND_USER_CORRUPT);
+
+	if (row & ROW_FP_SAVED)
+		from = cfa - ROW_FP_OFFSET(row);
+	if (!user_read_access_begin((void __user *)from, cfa - from))
+		return unwind_user_stop(walk, UNWIND_USER_FAULT);
+	unsafe_get_user(ip, (unsigned long __user *)slot, no_ip);
+	if (row & ROW_FP_SAVED) {
+		unsafe_get_user(fp, (unsigned long __user *)from, no_fp);
+		walk->fp_error = 0;
+	}
+	user_read_access_end();
+	return unwind_user_step(walk, ip, cfa, fp, slot);
+
+no_fp:
+	user_read_access_end();
+	walk->fp_error = -EFAULT;
+	return unwind_user_step(walk, ip, cfa, 0, slot);
+no_ip:
+	user_read_access_end();
+	return unwind_user_stop(walk, UNWIND_USER_FAULT);
+}
+
+/*
+ * A uprobe on the first instruction of a function that is about to save its frame
+ * pointer: the caller's is still in the register.
+ */
+static bool unwind_user_next_at_entry(struct unwind_user_walk *walk)
+{
+	u64 ip;
+
+	if (unwind_user_read_words(walk, &ip, walk->sp, 1))
+		return unwind_user_stop(walk, UNWIND_USER_FAULT);
+	return unwind_user_step(walk, ip, walk->sp + walk->word, walk->fp,
+				walk->sp);
+}
+
 /* The frame keeps a frame pointer: its caller's, then the return address. */
 static bool unwind_user_next_fp(struct unwind_user_walk *walk)
 {
 	unsigned long cfa = walk->fp + 2 * walk->word;
 	u64 words[2];
 
+	if (walk->regs && arch_unwind_user_at_entry(walk->regs))
+		return unwind_user_next_at_entry(walk);
 	if (walk->fp_error)
 		return unwind_user_stop_error(walk, walk->fp_error);
 	/* The psABI has the outermost frame mark itself so. */
@@ -328,32 +423,49 @@ static bool unwind_user_next_signal(struct unwind_user_walk *walk)
 	return true;
 }
 
-/* Go to the caller.  Returns false, with walk->end set, when there is none. */
-static bool unwind_user_next(struct unwind_user_walk *walk)
+/* Where tables have no row for the frame. */
+static bool unwind_user_next_no_row(struct unwind_user_walk *walk)
+{
+	if (unwind_user_is_sigreturn(walk))
+		return unwind_user_next_signal(walk);
+	return unwind_user_next_fp(walk);
+}
+
+static bool unwind_user_next_row(struct unwind_user_walk *walk, unsigned long ip)
 {
 	struct sframe_row row;
-	int ret = -ENOENT;
 
-	/* Tables exist for 64-bit code only. */
-	if (walk->word == 8)
-		ret = sframe_lookup(&walk->reader,
-				    walk->exact ? walk->ip : walk->ip - 1,
-				    &row);
-	switch (ret) {
+	switch (sframe_lookup(&walk->reader, ip, &row)) {
 	case 0:
 		return unwind_user_apply(walk, &row);
 	case -ENOENT:
 	case -EOPNOTSUPP:
-		if (unwind_user_is_sigreturn(walk))
-			return unwind_user_next_signal(walk);
-		return unwind_user_next_fp(walk);
+		return unwind_user_next_no_row(walk);
 	case -EFAULT:
+		walk->table_fault = true;
 		return unwind_user_stop(walk, UNWIND_USER_FAULT);
 	case -E2BIG:
 		return unwind_user_stop(walk, UNWIND_USER_BUDGET);
 	default:
 		return unwind_user_stop(walk, UNWIND_USER_CORRUPT);
 	}
+}
+
+/* Go to the caller.  Returns false, with walk->end set, when there is none. */
+static bool unwind_user_next(struct unwind_user_walk *walk)
+{
+	unsigned long ip = walk->exact ? walk->ip : walk->ip - 1;
+	u64 row;
+
+	/* Tables exist for 64-bit code only. */
+	if (walk->word != 8)
+		return unwind_user_next_no_row(walk);
+	if (walk->rows) {
+		row = row_cache_find(walk->rows, ip);
+		if (row & ROW_CFA)
+			return unwind_user_apply_packed(walk, row);
+	}
+	return unwind_user_next_row(walk, ip);
 }
 
 /*
@@ -392,6 +504,41 @@ static struct sframe_reader unwind_user_reader(enum unwind_user_access access)
 	}
 }
 
+static void unwind_user_walk(struct unwind_user_walk *walk,
+			     struct unwind_user_trace *trace,
+			     enum unwind_user_access access)
+{
+	walk->end = UNWIND_USER_FULL;
+	while (trace->nr < trace->max) {
+		trace->entries[trace->nr++] = walk->ip;
+		if (access == UNWIND_USER_FAULTABLE)
+			cond_resched();
+		if (!unwind_user_next(walk))
+			break;
+	}
+}
+
+static void unwind_user_walk_resident(struct unwind_user_walk *walk,
+				      struct unwind_user_trace *trace)
+{
+	/* Another address space may be loaded while a task is switched. */
+	if (!nmi_uaccess_okay()) {
+		if (trace->max)
+			trace->entries[trace->nr++] = walk->ip;
+		walk->end = UNWIND_USER_FAULT;
+		return;
+	}
+
+	guard(rcu)();
+	walk->rows = sframe_rows();
+	pagefault_disable();
+	unwind_user_walk(walk, trace, UNWIND_USER_RESIDENT);
+	pagefault_enable();
+	/* Samples to come have both what this one missed. */
+	if (unwind_user_has_tables() && (!walk->rows || walk->table_fault))
+		row_cache_request();
+}
+
 /**
  * unwind_user() - walk the current task's user stack
  * @trace: @trace->entries and @trace->max tell where the frames go; the rest is
@@ -421,16 +568,13 @@ void unwind_user(struct unwind_user_trace *trace, struct pt_regs *regs,
 		trace->end = UNWIND_USER_NO_STACK;
 		return;
 	}
-	if (access != UNWIND_USER_RESIDENT)
+	if (access == UNWIND_USER_RESIDENT) {
+		unwind_user_walk_resident(&walk, trace);
+	} else {
 		might_sleep();
-
-	walk.end = UNWIND_USER_FULL;
-	while (trace->nr < trace->max) {
-		trace->entries[trace->nr++] = walk.ip;
 		if (access == UNWIND_USER_FAULTABLE)
-			cond_resched();
-		if (!unwind_user_next(&walk))
-			break;
+			sframe_alloc_rows();
+		unwind_user_walk(&walk, trace, access);
 	}
 	trace->end = walk.end;
 }

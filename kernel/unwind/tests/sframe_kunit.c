@@ -25,6 +25,7 @@
 
 #include <asm/unwind_user.h>
 
+#include "../row_pack.h"
 #include "../sframe.h"
 #include "../user.h"
 #include "sframe_builder.h"
@@ -45,6 +46,8 @@ struct sframe_test {
 	unsigned long		stack;
 	/* What R10 is in the innermost frame. */
 	unsigned long		r10;
+	/* How sframe_test_walk() reads. */
+	enum unwind_user_access	access;
 };
 
 static unsigned long sframe_test_map(struct kunit *test, unsigned long prot)
@@ -69,6 +72,7 @@ static int sframe_test_init(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, t);
 	test->priv = t;
+	t->access = UNWIND_USER_FAULTABLE;
 	t->text = sframe_test_map(test, PROT_READ | PROT_WRITE | PROT_EXEC);
 	t->table = sframe_test_map(test, PROT_READ | PROT_WRITE);
 	t->stack = sframe_test_map(test, PROT_READ | PROT_WRITE);
@@ -116,7 +120,7 @@ static void sframe_test_walk(struct kunit *test, struct unwind_user_trace *trace
 		.cs = __USER_CS,
 	};
 
-	unwind_user(trace, &regs, UNWIND_USER_FAULTABLE);
+	unwind_user(trace, &regs, t->access);
 }
 
 /* @want has offsets in the text, the innermost frame first. */
@@ -388,6 +392,141 @@ static void sframe_walk_without_rule_says_so(struct kunit *test)
 			   (u64[]){ NO_TABLE });
 }
 
+/* With what is in memory, and no more: the stack and the table are. */
+static void sframe_walk_with_faults_disabled(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	u64 stack[] = { t->text + MIDDLE + 4, 0x1111, t->text + OUTERMOST + 2 };
+	DEFINE_TRACE(trace);
+
+	sframe_test_register(test);
+	sframe_test_write(test, t->stack, stack, sizeof(stack));
+	t->access = UNWIND_USER_RESIDENT;
+	sframe_test_walk(test, &trace, LEAF, 0, -1);
+	sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 3,
+			   (u64[]){ LEAF, MIDDLE + 4, OUTERMOST + 2 });
+}
+
+/* Fills the row cache with what the stack of @stack needs. */
+static void sframe_test_warm(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	u64 stack[] = { t->text + MIDDLE + 4, 0x1111, t->text + OUTERMOST + 2 };
+	DEFINE_TRACE(trace);
+
+	if (!IS_ENABLED(CONFIG_UNWIND_ROW_CACHE))
+		kunit_skip(test, "no row cache in this kernel");
+	sframe_test_register(test);
+	sframe_test_write(test, t->stack, stack, sizeof(stack));
+	t->access = UNWIND_USER_FAULTABLE;
+	sframe_test_walk(test, &trace, LEAF, 0, -1);
+	KUNIT_ASSERT_EQ(test, trace.end, UNWIND_USER_COMPLETE);
+}
+
+/*
+ * Whoever changes a table in place learns what a row is that was found before: this
+ * shows that rows come from there, and that they are the same.
+ */
+static void sframe_rows_need_no_table_once_found(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	enum unwind_user_access access;
+	DEFINE_TRACE(trace);
+
+	sframe_test_warm(test);
+	KUNIT_ASSERT_EQ(test, clear_user((void __user *)t->table, t->build.len), 0);
+	for (access = UNWIND_USER_RESIDENT; access <= UNWIND_USER_FAULTABLE; access++) {
+		t->access = access;
+		sframe_test_walk(test, &trace, LEAF, 0, -1);
+		sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 3,
+				   (u64[]){ LEAF, MIDDLE + 4, OUTERMOST + 2 });
+	}
+	/* Another address of the same function has no row yet. */
+	sframe_test_walk(test, &trace, LEAF + 4, 0, -1);
+	KUNIT_EXPECT_EQ(test, trace.nr, 1);
+}
+
+/* The code is mapped over, and another table says something else of the same place. */
+static void sframe_rows_go_with_their_table(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	u64 stack[] = { t->text + MIDDLE + 4, t->text + OUTERMOST + 2 };
+	enum unwind_user_access access;
+	unsigned long addr;
+	DEFINE_TRACE(trace);
+
+	sframe_test_warm(test);
+	addr = vm_mmap(NULL, t->text, PAGE_SIZE, PROT_READ | PROT_EXEC,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, 0);
+	KUNIT_ASSERT_EQ(test, addr, t->text);
+	/* Without a table, no row. */
+	t->access = UNWIND_USER_RESIDENT;
+	sframe_test_walk(test, &trace, LEAF, 0, -1);
+	KUNIT_EXPECT_EQ(test, trace.nr, 1);
+
+	sframe_build_start(&t->build, SFRAME_VERSION_2);
+	sframe_build_function(&t->build, LEAF, 0x20, SFRAME_FRE_ADDR1, 0);
+	sframe_build_row(&t->build, 0, false, 1, (s8[]){ 16 });
+	sframe_build_function(&t->build, 0x30, 0x10, SFRAME_FRE_ADDR1, 0);
+	sframe_build_row(&t->build, 0, false, 0, NULL);
+	sframe_build_finish(&t->build, t->table, t->text);
+	sframe_test_write(test, t->table, t->build.bytes, t->build.len);
+	sframe_test_write(test, t->stack, stack, sizeof(stack));
+	sframe_test_register(test);
+	for (access = UNWIND_USER_RESIDENT; access <= UNWIND_USER_FAULTABLE; access++) {
+		t->access = access;
+		sframe_test_walk(test, &trace, LEAF, 0, -1);
+		sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 2,
+				   (u64[]){ LEAF, OUTERMOST + 2 });
+	}
+}
+
+static void sframe_test_pack(struct kunit *test, u64 ip, s32 cfa, s32 fp, bool fits)
+{
+	const struct sframe_row row = {
+		.cfa = { .base = SFRAME_BASE_SP, .offset = cfa },
+		.ra = { .base = SFRAME_BASE_CFA, .offset = -8, .deref = true },
+		.fp = { .base = SFRAME_BASE_CFA, .offset = fp, .deref = true },
+	};
+	u64 word = row_pack(ip, &row);
+	struct sframe_row back;
+
+	KUNIT_EXPECT_EQ_MSG(test, !!word, fits, "%#llx %d %d", ip, cfa, fp);
+	if (!word)
+		return;
+	KUNIT_EXPECT_TRUE(test, row_is_at(word, ip));
+	KUNIT_EXPECT_FALSE(test, row_is_at(word, ip ^ 0x1000));
+	KUNIT_EXPECT_TRUE(test, row_unpack(word, &back));
+	KUNIT_EXPECT_EQ(test, back.cfa.offset, cfa);
+	KUNIT_EXPECT_EQ(test, back.fp.offset, fp);
+}
+
+static void sframe_rows_are_packed_whole_or_not_at_all(struct kunit *test)
+{
+	const u64 ip = 0x401234, top = BIT_ULL(47);
+
+	/* Distances at the ends of what a word holds. */
+	sframe_test_pack(test, ip, 16, -16, true);
+	sframe_test_pack(test, ip, 0, -4088, true);
+	sframe_test_pack(test, ip, 131064, -16, true);
+	sframe_test_pack(test, ip, 131072, -16, false);
+	sframe_test_pack(test, ip, 16, -4096, false);
+	/* The return address is there; or above it. */
+	sframe_test_pack(test, ip, 16, -8, false);
+	sframe_test_pack(test, ip, 16, 16, false);
+	/* No words, or down the stack. */
+	sframe_test_pack(test, ip, 12, -16, false);
+	sframe_test_pack(test, ip, 16, -20, false);
+	sframe_test_pack(test, ip, -8, -16, false);
+	sframe_test_pack(test, ip, S32_MIN, S32_MIN, false);
+	sframe_test_pack(test, ip, S32_MAX, S32_MAX, false);
+	/* Addresses. */
+	sframe_test_pack(test, 0, 16, -16, true);
+	sframe_test_pack(test, top - 1, 16, -16, true);
+	sframe_test_pack(test, top, 16, -16, false);
+	sframe_test_pack(test, ~0ULL, 16, -16, false);
+}
+
 /* Whether the table of @ip (an offset in the text) is found. */
 static int sframe_test_lookup(struct kunit *test, unsigned long ip)
 {
@@ -521,6 +660,10 @@ static struct kunit_case sframe_cases[] = {
 	KUNIT_CASE(sframe_walk_stops_at_memory_that_is_not_there),
 	KUNIT_CASE(sframe_walk_stops_when_there_is_no_more_room),
 	KUNIT_CASE(sframe_walk_without_rule_says_so),
+	KUNIT_CASE(sframe_walk_with_faults_disabled),
+	KUNIT_CASE(sframe_rows_need_no_table_once_found),
+	KUNIT_CASE(sframe_rows_go_with_their_table),
+	KUNIT_CASE(sframe_rows_are_packed_whole_or_not_at_all),
 	KUNIT_CASE(sframe_register_refuses_bad_regions),
 	KUNIT_CASE(sframe_tables_go_with_their_text),
 	KUNIT_CASE(sframe_tables_go_with_their_own_bytes),

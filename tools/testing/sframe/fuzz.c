@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "row_pack.h"
 #include "sframe_format.h"
 #include "sframe_region.h"
 #include "test.h"
@@ -45,6 +46,21 @@ static void must(bool holds, const char *what)
 	abort();
 }
 
+/* A word gives back the row that it was made of, and is at its address alone. */
+static void check_pack(u64 ip, const struct sframe_row *row)
+{
+	u64 word = row_pack(ip, row), other = ip ^ 1ull << 30;
+	struct sframe_row back;
+
+	if (!word)
+		return;
+	must(row_is_at(word, ip), "a packed row that is not at its address");
+	must(row_slot(other) != row_slot(ip) || !row_is_at(word, other),
+	     "a packed row at another address");
+	must(row_unpack(word, &back) && test_same_row(row, &back),
+	     "a packed row that became another");
+}
+
 static void look_up(const struct request *req, struct sframe_table *table, u64 ip)
 {
 	u32 budget = req->budget % BUDGET;
@@ -55,6 +71,8 @@ static void look_up(const struct request *req, struct sframe_table *table, u64 i
 	error = sframe_find_row(&reader, table, ip, &row);
 	must(test_known_error(error), "an error that is not in the contract");
 	must(error || test_sound_row(&row), "a row that there cannot be");
+	if (!error)
+		check_pack(ip, &row);
 	must(!test_memory.escaped, "a read outside the table");
 	must(reader.budget <= budget &&
 	     budget - reader.budget == test_memory.count,

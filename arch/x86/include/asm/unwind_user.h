@@ -5,6 +5,9 @@
 #include <linux/stddef.h>
 #include <linux/types.h>
 
+#include <linux/uprobes.h>
+
+#include <asm/ibt.h>
 #include <asm/ptrace.h>
 #include <asm/sigframe.h>
 
@@ -43,6 +46,29 @@ static inline unsigned int arch_unwind_user_word(const struct pt_regs *regs)
 #define ARCH_UNWIND_SIGFRAME_IP		ARCH_UNWIND_SIGFRAME_REG(ip)
 #define ARCH_UNWIND_SIGFRAME_SP		ARCH_UNWIND_SIGFRAME_REG(sp)
 #define ARCH_UNWIND_SIGFRAME_FP		ARCH_UNWIND_SIGFRAME_REG(bp)
+
+/**
+ * arch_unwind_user_at_entry() - whether a uprobe is on a function's first instruction
+ * @regs: User registers of the current task.
+ *
+ * As far as that shows: the instruction is one that functions start with which keep
+ * a frame pointer.
+ */
+static inline bool arch_unwind_user_at_entry(const struct pt_regs *regs)
+{
+#ifdef CONFIG_UPROBES
+	struct arch_uprobe *auprobe = current->utask ? current->utask->auprobe : NULL;
+
+	if (!auprobe)
+		return false;
+	/* push %rbp, and endbr64 */
+	return auprobe->insn[0] == 0x55 ||
+	       (user_64bit_mode((struct pt_regs *)regs) &&
+		is_endbr(*(u32 *)auprobe->insn));
+#else
+	return false;
+#endif
+}
 
 /* Where the kernel keeps a user register. */
 #define ARCH_UNWIND_PT_REG(reg)	offsetof(struct pt_regs, reg)

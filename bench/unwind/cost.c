@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a sample's user stack costs, by the number of its frames.
+ *
+ * A perf event samples each getppid() with its user callchain, from a recursion of
+ * two depths; the difference is that of the frames alone.  Prints nanoseconds a
+ * sample and a frame: instructions, where the guest's clock counts them.
+ */
+#define _GNU_SOURCE
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef FRAME_BYTES
+#define FRAME_BYTES 8
+#endif
+#define SHALLOW	4
+#define DEEP	28
+#define SAMPLES	200
+#define PAGES	64
+
+/* Functions for the table, so that the search in it is as long as elsewhere. */
+#define F1(n) __attribute__((used, noinline)) static int filler_##n(int a) \
+	{ return a * 3 + getppid(); }
+#define F8(n) F1(n##0) F1(n##1) F1(n##2) F1(n##3) F1(n##4) F1(n##5) F1(n##6) F1(n##7)
+#define F64(n) F8(n##0) F8(n##1) F8(n##2) F8(n##3) F8(n##4) F8(n##5) F8(n##6) F8(n##7)
+#define F512(n) F64(n##0) F64(n##1) F64(n##2) F64(n##3) F64(n##4) F64(n##5) F64(n##6) F64(n##7)
+F512(0) F512(1)
+
+static int event;
+static struct perf_event_mmap_page *ring;
+static unsigned long depth_seen;
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1e9 + ts.tv_nsec;
+}
+
+/* Entries of the callchain of the last record. */
+static unsigned long last_depth(void)
+{
+	unsigned long size, at, nr = 0;
+	unsigned char *data;
+
+	if (!ring)
+		return 0;
+	data = (unsigned char *)ring + ring->data_offset;
+	size = ring->data_size;
+	at = ring->data_tail;
+	while (at < ring->data_head) {
+		struct perf_event_header *header = (void *)(data + at % size);
+
+		if (header->type == PERF_RECORD_SAMPLE)
+			nr = *(unsigned long *)(data + (at + sizeof(*header)) % size);
+		at += header->size;
+	}
+	ring->data_tail = ring->data_head;
+	return nr;
+}
+
+/* Not the C library's, which has no table. */
+static inline void enter_kernel(void)
+{
+	long number = SYS_getppid;
+
+	asm volatile("syscall" : "+a"(number) : : "rcx", "r11", "memory");
+}
+
+static __attribute__((noinline)) double samples(void)
+{
+	double best = 1e18;
+
+	/* The first rounds bring in what was not there. */
+	for (int round = 0; round < 6; round++) {
+		double start;
+
+		start = now();
+		for (int i = 0; i < SAMPLES / 10; i++)
+			enter_kernel();
+		start = (now() - start) / (SAMPLES / 10);
+		if (start < best)
+			best = start;
+		depth_seen = last_depth();
+	}
+	return best;
+}
+
+static __attribute__((noinline, noipa)) double down(int depth, volatile char *above)
+{
+	volatile char frame[FRAME_BYTES];
+	double cost;
+
+	frame[0] = *above;
+	cost = depth ? down(depth - 1, frame) : samples();
+	/* Not a tail call. */
+	frame[FRAME_BYTES - 1] = depth;
+	return cost;
+}
+
+static int open_event(int with_stack)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_TRACEPOINT,
+		.size = sizeof(attr),
+		.sample_period = 1,
+		.sample_type = with_stack ? PERF_SAMPLE_CALLCHAIN : PERF_SAMPLE_TID,
+		.exclude_callchain_kernel = 1,
+		.sample_max_stack = 127,
+	};
+	FILE *file = fopen("/sys/kernel/tracing/events/syscalls/sys_enter_getppid/id", "r");
+
+	if (!file || fscanf(file, "%llu", &attr.config) != 1) {
+		perror("sys_enter_getppid");
+		exit(2);
+	}
+	fclose(file);
+	event = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+	ring = mmap(NULL, (1 + PAGES) * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, event, 0);
+	if (event < 0 || ring == MAP_FAILED) {
+		perror("perf_event_open");
+		exit(2);
+	}
+	return event;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long shallow_seen;
+	double shallow, deep, none;
+	volatile char top = 0;
+
+	none = down(DEEP, &top);
+	open_event(1);
+	shallow = down(SHALLOW, &top);
+	shallow_seen = depth_seen;
+	deep = down(DEEP, &top);
+	printf("%-14s no event %5.0f, %lu entries %6.0f, %lu entries %6.0f: %5.1f a frame\n",
+	       argc > 1 ? argv[1] : "", none, shallow_seen, shallow, depth_seen, deep,
+	       depth_seen > shallow_seen ?
+	       (deep - shallow) / (depth_seen - shallow_seen) : 0.0);
+	return 0;
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Stacks that are walked where the sample is taken: callchains of events that know
+ * nothing of deferral, of a program without frame pointers.
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "chain.h"
+
+static uint64_t main_return;
+
+#define DEEPEST		100
+#define CONTEXT_USER	((uint64_t)-512)
+/*
+ * Samples until the tables are in memory and their rows known.  No constant: each
+ * call of an unrolled loop would have a return address of its own.
+ */
+static volatile unsigned int warm = 3;
+
+#define NEED_TABLES()						\
+	do {							\
+		const char *missing = unwind_perf_missing();	\
+								\
+		if (missing)					\
+			SKIP(return, "%s", missing);		\
+	} while (0)
+
+static int open_faults(struct unwind_perf *perf)
+{
+	return unwind_perf_open(perf, 0, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS,
+				UNWIND_NO_REQUESTS | UNWIND_NO_RECORDS);
+}
+
+/* Keep only the user part of a sample's callchain. */
+static void user_part(struct unwind_record *record)
+{
+	unsigned int from = 0;
+
+	while (from < record->nr && record->ips[from] != CONTEXT_USER)
+		from++;
+	from += from < record->nr;
+	record->nr -= from;
+	memmove(record->ips, record->ips + from, record->nr * sizeof(record->ips[0]));
+}
+
+/* The sample of the chain's innermost frame. */
+static bool take(struct unwind_perf *perf, const struct chain *chain,
+		 struct unwind_record *record)
+{
+	while (unwind_perf_next(perf, record)) {
+		user_part(record);
+		if (record->nr && record->ips[0] == chain->ips[0])
+			return true;
+	}
+	return false;
+}
+
+TEST(depth_1_to_100)
+{
+	static struct unwind_record record;
+	struct unwind_perf perf;
+	struct chain chain;
+
+	NEED_TABLES();
+	ASSERT_TRUE(chain_init(&chain, 0));
+	ASSERT_EQ(0, open_faults(&perf));
+	chain.last = main_return;
+	for (unsigned int i = 0; i < warm; i++)
+		chain_run(&chain, 1);
+	for (unsigned int depth = 0; depth < DEEPEST; depth++) {
+		unwind_perf_drain(&perf);
+		chain_run(&chain, depth);
+		ASSERT_EQ(depth + 4, chain.nr);
+		ASSERT_TRUE(take(&perf, &chain, &record)) TH_LOG("depth %u: no sample", depth);
+		ASSERT_EQ(0, record.cookie);
+		ASSERT_TRUE(chain_matches(&chain, &record)) TH_LOG("depth %u", depth);
+	}
+	unwind_perf_close(&perf);
+}
+
+/* Drop the program's table from memory: its file's pages are still cached. */
+static bool forget_table(const struct unwind_region *region)
+{
+	uintptr_t start = region->sframe_start & -4096ul;
+
+	return !madvise((void *)start, region->sframe_start + region->sframe_size - start,
+			MADV_DONTNEED);
+}
+
+/* The sample that finds it missing has the task fetch it; the next are whole. */
+TEST(table_that_is_not_in_memory)
+{
+	static struct unwind_record record;
+	struct unwind_region region;
+	struct unwind_perf perf;
+	struct chain chain;
+
+	NEED_TABLES();
+	ASSERT_TRUE(chain_init(&chain, 0));
+	ASSERT_TRUE(unwind_find_region("", &region));
+	/* Its rows go with it, too. */
+	ASSERT_EQ(0, prctl(UNWIND_PR_REMOVE_SFRAME, &region, sizeof(region), 0, 0));
+	ASSERT_EQ(0, prctl(UNWIND_PR_ADD_SFRAME, &region, sizeof(region), 0, 0));
+	ASSERT_TRUE(forget_table(&region));
+	ASSERT_EQ(0, open_faults(&perf));
+	chain.last = main_return;
+
+	for (unsigned int i = 0; i < warm; i++) {
+		/* The walk that fetches the table takes page faults, too. */
+		unwind_perf_drain(&perf);
+		chain_run(&chain, 5);
+		ASSERT_TRUE(take(&perf, &chain, &record));
+		/* The first may be the one that finds it missing. */
+		if (i)
+			EXPECT_TRUE(chain_matches(&chain, &record));
+	}
+	unwind_perf_close(&perf);
+}
+
+/* Rows that were found serve walks that could not read the table. */
+TEST(rows_without_their_table)
+{
+	static struct unwind_record record;
+	struct unwind_region region;
+	struct unwind_perf perf;
+	struct chain chain;
+
+	NEED_TABLES();
+	ASSERT_TRUE(chain_init(&chain, 0));
+	ASSERT_TRUE(unwind_find_region("", &region));
+	ASSERT_EQ(0, open_faults(&perf));
+	chain.last = main_return;
+	for (unsigned int i = 0; i <= warm; i++) {
+		unwind_perf_drain(&perf);
+		if (i == warm)
+			ASSERT_TRUE(forget_table(&region));
+		chain_run(&chain, 5);
+	}
+	ASSERT_TRUE(take(&perf, &chain, &record));
+	EXPECT_TRUE(chain_matches(&chain, &record));
+	unwind_perf_close(&perf);
+}
+
+#define main(...) harness_main(__VA_ARGS__)
+TEST_HARNESS_MAIN
+#undef main
+
+int main(int argc, char **argv)
+{
+	int result;
+
+	main_return = chain_return_address();
+	result = harness_main(argc, argv);
+	asm volatile("" : "+r"(result));
+	return result;
+}
