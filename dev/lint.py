@@ -36,7 +36,7 @@ from export import checkpatch, format_patch
 from stepqueue import Failure, Step, Tree, patch_heads, run_tool, say, __doc__ as variables
 
 # Words of the trade that codespell takes for misspelt ones.
-WORDS = "copyin,fpr,ser,ue,inout,mis,te,nd"
+WORDS = "copyin,filp,fpr,ser,ue,inout,mis,te,nd"
 FINDING = re.compile(r"^(\S+?\.[chS]):\d+:(?:\d+:)? (warning|error): (.*)$")
 
 

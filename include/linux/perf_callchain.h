@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Callchain entries that stay their user's until it has read them. */
+#ifndef _LINUX_PERF_CALLCHAIN_H
+#define _LINUX_PERF_CALLCHAIN_H
+
+#include <linux/types.h>
+
+struct perf_callchain_entry;
+struct pt_regs;
+
+struct perf_callchain_entry *
+perf_callchain_hold(struct pt_regs *regs, bool kernel, bool user,
+		    u32 max_stack, bool crosstask, int *rctx);
+void perf_callchain_keep(int rctx);
+void perf_callchain_release(int rctx);
+int perf_callchain_reserve(u32 max_stack);
+
+#endif /* _LINUX_PERF_CALLCHAIN_H */

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * All that stack_table.c and stack_table.h need from outside.  The test in
+ * tools/testing/stack_table defines the same guard and gives names of its own.
+ */
+#ifndef _BPF_STACK_TABLE_INTERNAL_H
+#define _BPF_STACK_TABLE_INTERNAL_H
+
+#include <linux/atomic.h>
+#include <linux/bitops.h>
+#include <linux/bits.h>
+#include <linux/bpf.h>
+#include <linux/bpf_mem_alloc.h>
+#include <linux/log2.h>
+#include <linux/math.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/percpu.h>
+#include <linux/random.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#endif /* _BPF_STACK_TABLE_INTERNAL_H */

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _BPF_STACKMAP_H
+#define _BPF_STACKMAP_H
+
+#include <linux/bpf.h>
+#include <linux/perf_event.h>
+
+#include "stack_table.h"
+
+/* Frames of a value, whatever the sysctl says. */
+#define STACK_MAP_MAX_DEPTH	2048U
+
+/**
+ * struct bpf_stack_map - a map of type BPF_MAP_TYPE_STACK_TRACE
+ * @map:	The map.
+ * @table:	Its stacks.
+ */
+struct bpf_stack_map {
+	struct bpf_map map;
+	struct bpf_stack_table table;
+};
+
+static inline struct bpf_stack_map *to_stack_map(struct bpf_map *map)
+{
+	return container_of(map, struct bpf_stack_map, map);
+}
+
+static inline bool stack_map_use_build_id(const struct bpf_map *map)
+{
+	return map->map_flags & BPF_F_STACK_BUILD_ID;
+}
+
+static inline int stack_map_data_size(const struct bpf_map *map)
+{
+	return stack_map_use_build_id(map) ?
+		sizeof(struct bpf_stack_build_id) : sizeof(u64);
+}
+
+void bpf_stackmap_show_fdinfo(const struct bpf_map *map, struct seq_file *m);
+
+#endif /* _BPF_STACKMAP_H */

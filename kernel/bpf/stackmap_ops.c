@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The map of type BPF_MAP_TYPE_STACK_TRACE as user space sees it, and a kfunc for
+ * programs.  Stacks get in by bpf_get_stackid(), see stackmap.c; the table that
+ * they are in, with all that is said about contexts and concurrency, is in
+ * stack_table.c.
+ */
+#include <linux/bpf.h>
+#include <linux/btf.h>
+#include <linux/btf_ids.h>
+#include <linux/init.h>
+#include <linux/perf_callchain.h>
+#include <linux/perf_event.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "stackmap.h"
+
+#define STACK_CREATE_FLAG_MASK						\
+	(BPF_F_NO_PREALLOC | BPF_F_NUMA_NODE | BPF_F_RDONLY |		\
+	 BPF_F_WRONLY | BPF_F_STACK_BUILD_ID)
+
+static u32 max_depth(void)
+{
+	return max_t(u32, READ_ONCE(sysctl_perf_event_max_stack),
+		     STACK_MAP_MAX_DEPTH);
+}
+
+static int stack_map_check(const union bpf_attr *attr)
+{
+	u32 size = attr->map_flags & BPF_F_STACK_BUILD_ID ?
+		   sizeof(struct bpf_stack_build_id) : sizeof(u64);
+
+	if (attr->map_flags & ~STACK_CREATE_FLAG_MASK)
+		return -EINVAL;
+	if (attr->max_entries == 0 || attr->key_size != sizeof(u32))
+		return -EINVAL;
+	if (attr->value_size < size || attr->value_size % size ||
+	    attr->value_size / size > max_depth())
+		return -EINVAL;
+	return 0;
+}
+
+/*
+ * Called from syscall.  There is no memory for stacks yet, with or without
+ * BPF_F_NO_PREALLOC.
+ */
+static struct bpf_map *stack_map_alloc(union bpf_attr *attr)
+{
+	int err = stack_map_check(attr), node = bpf_map_attr_numa_node(attr);
+	struct bpf_stack_map *smap;
+
+	if (err)
+		return ERR_PTR(err);
+
+	smap = bpf_map_area_alloc(sizeof(*smap), node);
+	if (!smap)
+		return ERR_PTR(-ENOMEM);
+	bpf_map_init_from_attr(&smap->map, attr);
+
+	err = bpf_stack_table_init(&smap->table, attr->max_entries, node);
+	if (err)
+		goto free_smap;
+	err = get_callchain_buffers(sysctl_perf_event_max_stack);
+	if (err)
+		goto free_table;
+	/*
+	 * Frames are made build ids where they are, see build_id_words(), and
+	 * one more tells that a stack is deeper than the value.
+	 */
+	err = perf_callchain_reserve(1 + max_t(u32, sysctl_perf_event_max_stack,
+					       attr->value_size / sizeof(u64)));
+	if (err)
+		goto put_buffers;
+	return &smap->map;
+
+put_buffers:
+	put_callchain_buffers();
+free_table:
+	bpf_stack_table_destroy(&smap->table);
+free_smap:
+	bpf_map_area_free(smap);
+	return ERR_PTR(err);
+}
+
+/* Called when map->refcnt goes to zero, either from workqueue or from syscall */
+static void stack_map_free(struct bpf_map *map)
+{
+	struct bpf_stack_map *smap = to_stack_map(map);
+
+	bpf_stack_table_destroy(&smap->table);
+	bpf_map_area_free(smap);
+	put_callchain_buffers();
+}
+
+/* Called from a program: a stack has no place to point to, there is a kfunc. */
+static void *stack_map_lookup_elem(struct bpf_map *map, void *key)
+{
+	return ERR_PTR(-EOPNOTSUPP);
+}
+
+static long stack_map_update_elem(struct bpf_map *map, void *key, void *value,
+				  u64 map_flags)
+{
+	return -EINVAL;
+}
+
+/* Called from syscall */
+int bpf_stackmap_copy(struct bpf_map *map, void *key, void *value)
+{
+	int ret;
+
+	guard(rcu)();
+	ret = bpf_stack_table_copy(&to_stack_map(map)->table, *(u32 *)key,
+				   value, map->value_size / sizeof(u64));
+	return ret < 0 ? ret : 0;
+}
+
+/* Called from syscall or from eBPF program */
+static long stack_map_delete_elem(struct bpf_map *map, void *key)
+{
+	u32 id = *(u32 *)key;
+
+	if (id > INT_MAX)
+		return -E2BIG;
+	guard(rcu)();
+	return bpf_stack_table_delete(&to_stack_map(map)->table, id);
+}
+
+/* What is returned is what was deleted: an id is never another stack's. */
+static int stack_map_lookup_and_delete_elem(struct bpf_map *map, void *key,
+					    void *value, u64 flags)
+{
+	int err = bpf_stackmap_copy(map, key, value);
+
+	return err ?: stack_map_delete_elem(map, key);
+}
+
+/*
+ * By index, so it does not matter whether the key is still there, and an
+ * iteration takes one pass in all.
+ */
+static int stack_map_get_next_key(struct bpf_map *map, void *key,
+				  void *next_key)
+{
+	struct bpf_stack_table *table = &to_stack_map(map)->table;
+	s64 after = -1;
+	int id;
+
+	if (key && *(u32 *)key <= INT_MAX)
+		after = bpf_stack_table_index(table, *(u32 *)key);
+	guard(rcu)();
+	id = bpf_stack_table_next(table, after);
+	if (id < 0)
+		return id;
+	*(u32 *)next_key = id;
+	return 0;
+}
+
+/*
+ * Move up to @batch->count stacks to user space.  A stack is deleted after it has
+ * been copied, so a fault loses none; one that somebody else deletes meanwhile is
+ * left out.
+ */
+static int stack_map_lookup_and_delete_batch(struct bpf_map *map,
+					     const union bpf_attr *attr,
+					     union bpf_attr __user *uattr)
+{
+	u32 __user *keys = u64_to_user_ptr(attr->batch.keys);
+	void __user *values = u64_to_user_ptr(attr->batch.values);
+	void __user *in = u64_to_user_ptr(attr->batch.in_batch);
+	void __user *out = u64_to_user_ptr(attr->batch.out_batch);
+	u32 max_count = attr->batch.count, count = 0, key;
+	bool first = !in;
+	void *value;
+	int err;
+
+	if (attr->batch.elem_flags)
+		return -EINVAL;
+	if (!max_count)
+		return 0;
+	if (put_user(0, &uattr->batch.count))
+		return -EFAULT;
+	if (in && copy_from_user(&key, in, sizeof(key)))
+		return -EFAULT;
+	value = kvmalloc(map->value_size, GFP_USER | __GFP_NOWARN);
+	if (!value)
+		return -ENOMEM;
+
+	for (err = 0; count < max_count;) {
+		err = stack_map_get_next_key(map, first ? NULL : &key, &key);
+		if (err)
+			break;
+		first = false;
+		if (bpf_stackmap_copy(map, &key, value))
+			continue;
+		if (put_user(key, &keys[count]) ||
+		    copy_to_user(values + (u64)count * map->value_size, value,
+				 map->value_size)) {
+			err = -EFAULT;
+			break;
+		}
+		bpf_disable_instrumentation();
+		count += !stack_map_delete_elem(map, &key);
+		bpf_enable_instrumentation();
+		cond_resched();
+	}
+
+	kvfree(value);
+
+	if (put_user(count, &uattr->batch.count) ||
+	    (!first && copy_to_user(out, &key, sizeof(key))))
+		return -EFAULT;
+	return err;
+}
+
+static u64 stack_map_mem_usage(const struct bpf_map *map)
+{
+	const struct bpf_stack_map *smap;
+
+	smap = container_of(map, const struct bpf_stack_map, map);
+	return sizeof(*smap) + bpf_stack_table_bytes(&smap->table);
+}
+
+/* Called for fdinfo: what became of the stacks that programs wanted to store */
+void bpf_stackmap_show_fdinfo(const struct bpf_map *map, struct seq_file *m)
+{
+	const struct bpf_stack_map *smap;
+	struct bpf_stack_stats stats;
+
+	smap = container_of(map, const struct bpf_stack_map, map);
+	stats = bpf_stack_table_stats(&smap->table);
+	seq_printf(m,
+		   "stacks:\t%lld\n"
+		   "stacks_stored:\t%llu\n"
+		   "stacks_hit:\t%llu\n"
+		   "stacks_deleted:\t%llu\n"
+		   "stacks_evicted:\t%llu\n"
+		   "stacks_truncated:\t%llu\n"
+		   "stacks_lost_full:\t%llu\n"
+		   "stacks_lost_nomem:\t%llu\n"
+		   "stacks_lost_nested:\t%llu\n"
+		   "stacks_races:\t%llu\n",
+		   (s64)atomic64_read(&smap->table.count), stats.stored,
+		   stats.hits, stats.deleted, stats.evicted, stats.truncated,
+		   stats.lost_full, stats.lost_nomem, stats.lost_nested,
+		   stats.races);
+}
+
+BTF_ID_LIST_SINGLE(stack_trace_map_btf_ids, struct, bpf_stack_map)
+const struct bpf_map_ops stack_trace_map_ops = {
+	.map_meta_equal = bpf_map_meta_equal,
+	.map_alloc = stack_map_alloc,
+	.map_free = stack_map_free,
+	.map_get_next_key = stack_map_get_next_key,
+	.map_lookup_elem = stack_map_lookup_elem,
+	.map_lookup_and_delete_elem = stack_map_lookup_and_delete_elem,
+	.map_lookup_batch = generic_map_lookup_batch,
+	.map_lookup_and_delete_batch = stack_map_lookup_and_delete_batch,
+	.map_delete_batch = generic_map_delete_batch,
+	.map_update_elem = stack_map_update_elem,
+	.map_delete_elem = stack_map_delete_elem,
+	.map_check_btf = map_check_no_btf,
+	.map_mem_usage = stack_map_mem_usage,
+	.map_btf_id = &stack_trace_map_btf_ids[0],
+};
+
+__bpf_kfunc_start_defs();
+
+/**
+ * bpf_stack_map_copy - read a stored stack in a program
+ * @p__map:	A map of type BPF_MAP_TYPE_STACK_TRACE.
+ * @id:		What bpf_get_stackid() returned for this map.
+ * @dst:	Where to; what the stack does not fill is zeroed.
+ * @dst__sz:	Bytes there.
+ *
+ * Any context.  A pointer to the stack would have to keep it from being deleted,
+ * and the verifier from reading more than there is, so this is a copy.
+ *
+ * Return: bytes of the stack, which may be more than @dst__sz; -ENOENT: the id
+ * was deleted; -EINVAL: not such a map, or @dst__sz is no multiple of 8
+ */
+__bpf_kfunc int bpf_stack_map_copy(void *p__map, u32 id, void *dst, u32 dst__sz)
+{
+	struct bpf_map *map = p__map;
+	int ret;
+
+	if (map->map_type != BPF_MAP_TYPE_STACK_TRACE ||
+	    dst__sz % sizeof(u64) || !IS_ALIGNED((unsigned long)dst, 8))
+		return -EINVAL;
+	guard(rcu)();
+	ret = bpf_stack_table_copy(&to_stack_map(map)->table, id, dst,
+				   dst__sz / sizeof(u64));
+	return ret < 0 ? ret : ret * (int)sizeof(u64);
+}
+
+__bpf_kfunc_end_defs();
+
+BTF_KFUNCS_START(stack_map_kfunc_ids)
+BTF_ID_FLAGS(func, bpf_stack_map_copy)
+BTF_KFUNCS_END(stack_map_kfunc_ids)
+
+static const struct btf_kfunc_id_set stack_map_kfunc_set = {
+	.owner = THIS_MODULE,
+	.set = &stack_map_kfunc_ids,
+};
+
+static int __init stack_map_init(void)
+{
+	return register_btf_kfunc_id_set(BPF_PROG_TYPE_UNSPEC,
+					 &stack_map_kfunc_set);
+}
+late_initcall(stack_map_init);

@@ -1,0 +1,787 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Every interleaving of two or three operations of kernel/bpf/stack_table.c.
+ *
+ * Each operation is a coroutine that stops before each access to shared memory
+ * and says what it is about to access.  The explorer runs the scenario again and
+ * again, each time with another order of these accesses, until there is none left
+ * that it has not seen.  Orders that differ only in accesses that do not touch
+ * each other (other address, or both reads) give the same result; they are run
+ * once, by sleep sets (Godefroid 1996).  Memory is sequentially consistent here;
+ * threads.c is for the rest.
+ *
+ * A second pass is about NMIs: one operation runs as a whole at each access of the
+ * other one, and it must come to an end, as nothing else can run meanwhile.
+ *
+ * Lines have two cells, so that a home is full with two stacks.
+ *
+ * usage: explore [-v]
+ */
+#include <setjmp.h>
+#include <stdio.h>
+#include <ucontext.h>
+
+#include "shim.h"
+
+#define STACK_LINE 3
+#include "stack_table.c"
+#include "test.h"
+
+#define MAX_THREADS	3
+#define MAX_STEPS	4000
+#define NMI_STEPS	2000
+#define MAX_RUNS	4000000
+#define NR_LINES	4
+
+/* ---- memory, the same addresses in each run ---- */
+
+static u8 arena[1 << 18] __attribute__((aligned(64)));
+static size_t arena_used;
+static int nr_live;
+
+u32 shim_cpus = 1;
+
+int bpf_mem_alloc_init(struct bpf_mem_alloc *ma, int size, bool percpu)
+{
+	(void)ma;
+	(void)size;
+	(void)percpu;
+	return 0;
+}
+
+void bpf_mem_alloc_destroy(struct bpf_mem_alloc *ma)
+{
+	(void)ma;
+}
+
+/* No grace period ends while an operation runs, so nothing is used again. */
+void *bpf_mem_alloc(struct bpf_mem_alloc *ma, size_t size)
+{
+	void *mem = arena + arena_used;
+
+	(void)ma;
+	arena_used += (size + 15) / 16 * 16;
+	if (arena_used > sizeof(arena))
+		abort();
+	nr_live++;
+	return memset(mem, 0xa5, size);
+}
+
+void bpf_mem_free_rcu(struct bpf_mem_alloc *ma, void *mem)
+{
+	(void)ma;
+	(void)mem;
+	nr_live--;
+}
+
+void get_random_bytes(void *to, size_t len)
+{
+	memset(to, 1, len);
+}
+
+void *bpf_map_area_alloc(u64 size, int node)
+{
+	(void)node;
+	return calloc(1, size);
+}
+
+void bpf_map_area_free(void *mem)
+{
+	free(mem);
+}
+
+/* ---- coroutines ---- */
+
+struct access {
+	const volatile void *addr;
+	bool write;
+};
+
+struct thread {
+	/* Where it begins, and where it goes on */
+	ucontext_t context;
+	jmp_buf resume;
+	bool begun;
+	struct access next;
+	bool done;
+	void (*op)(int *result);
+	int result;
+	u8 stack[128 << 10] __attribute__((aligned(16)));
+};
+
+static struct thread threads[MAX_THREADS];
+static jmp_buf scheduler;
+static int nr_threads;
+static volatile int current = -1;
+
+void sched_point(const volatile void *addr, bool write)
+{
+	int self = current;
+
+	/* Preparation and checks run outside. */
+	if (self < 0)
+		return;
+	threads[self].next = (struct access){ addr, write };
+	/* Unlike swapcontext(), these do no system call. */
+	if (!_setjmp(threads[self].resume))
+		_longjmp(scheduler, 1);
+}
+
+static void thread_main(int self)
+{
+	threads[self].op(&threads[self].result);
+	threads[self].done = true;
+	_longjmp(scheduler, 1);
+}
+
+/* Do the access that @t stands before, and go on to the next one. */
+static void step(int t)
+{
+	current = t;
+	if (!_setjmp(scheduler)) {
+		if (threads[t].begun)
+			_longjmp(threads[t].resume, 1);
+		threads[t].begun = true;
+		setcontext(&threads[t].context);
+	}
+	current = -1;
+}
+
+static void start(int t, void (*op)(int *))
+{
+	struct thread *thread = &threads[t];
+
+	thread->done = false;
+	thread->begun = false;
+	thread->op = op;
+	thread->result = 0x5a5a5a5a;
+	getcontext(&thread->context);
+	thread->context.uc_stack.ss_sp = thread->stack;
+	thread->context.uc_stack.ss_size = sizeof(thread->stack);
+	makecontext(&thread->context, (void (*)(void))thread_main, 1, t);
+	step(t);
+}
+
+/* ---- the table, its stacks and the operations ---- */
+
+static struct bpf_stack_table table;
+
+/* Stack letters: X and Y have the same home, Z the one after it. */
+enum { X, Y, Z, F1, F2, F3, NR_STACKS };
+static u64 words[NR_STACKS][2];
+static u64 hashes[NR_STACKS];
+/* Ids of the stacks that the preparation stored */
+static int ids[NR_STACKS];
+
+static struct bpf_stack_key key_of(int stack)
+{
+	return (struct bpf_stack_key) {
+		.word = words[stack],
+		.nr = 2,
+		.hash = hashes[stack],
+	};
+}
+
+static int get(int stack, bool reuse)
+{
+	struct bpf_stack_key key = key_of(stack);
+
+	return bpf_stack_table_get(&table, &key, reuse);
+}
+
+static int find(int stack)
+{
+	struct bpf_stack_key key = key_of(stack);
+
+	return bpf_stack_table_find(&table, &key);
+}
+
+/* 1: it is, 0: it is another one, or its id is gone */
+static int holds(int id, int stack)
+{
+	u64 got[3];
+	int ret = bpf_stack_table_copy(&table, id, got, 3);
+
+	return ret == 2 && !memcmp(got, words[stack], sizeof(words[stack])) && !got[2];
+}
+
+static void get_x(int *result) { *result = get(X, false); }
+static void get_y(int *result) { *result = get(Y, false); }
+static void get_z(int *result) { *result = get(Z, false); }
+static void reuse_x(int *result) { *result = get(X, true); }
+static void reuse_y(int *result) { *result = get(Y, true); }
+static void find_x(int *result) { *result = find(X); }
+static void delete_x(int *result) { *result = bpf_stack_table_delete(&table, ids[X]); }
+static void delete_f1(int *result) { *result = bpf_stack_table_delete(&table, ids[F1]); }
+static void delete_f2(int *result) { *result = bpf_stack_table_delete(&table, ids[F2]); }
+
+/* 1: all of X, -ENOENT: gone, else: what must not be */
+static void copy_x(int *result)
+{
+	u64 got[2];
+
+	*result = bpf_stack_table_copy(&table, ids[X], got, 2);
+	if (*result == 2)
+		*result = memcmp(got, words[X], sizeof(got)) ? -EIO : 1;
+}
+
+static void copy_f1(int *result)
+{
+	u64 got[2];
+
+	*result = bpf_stack_table_copy(&table, ids[F1], got, 2);
+	if (*result == 2)
+		*result = memcmp(got, words[F1], sizeof(got)) ? -EIO : 1;
+}
+
+/* How often an iteration sees X */
+static void iterate_x(int *result)
+{
+	int id = bpf_stack_table_next(&table, -1);
+
+	for (*result = 0; id >= 0;) {
+		*result += id == ids[X];
+		id = bpf_stack_table_next(&table, bpf_stack_table_index(&table, id));
+	}
+}
+
+/* An insertion and what its user may do at once: the id must be known. */
+static void get_x_and_read(int *result)
+{
+	*result = get(X, false);
+	if (*result >= 0 && !holds(*result, X))
+		*result = -EIO;
+}
+
+static void get_x_and_delete(int *result)
+{
+	*result = get(X, false);
+	if (*result >= 0)
+		*result = bpf_stack_table_delete(&table, *result) ? -EIO : 1;
+}
+
+static void clear_table(u32 max_entries)
+{
+	memset(table.cells, 0, table.nr_lines * STACK_LINE * sizeof(*table.cells));
+	memset((void *)table.elems, 0, table.nr_index * sizeof(*table.elems));
+	memset(table.gens, 0, table.nr_index * sizeof(*table.gens));
+	memset(table.used, 0, table.nr_index / 64 * sizeof(*table.used));
+	memset(table.stats, 0, sizeof(*table.stats));
+	table.count.counter = 0;
+	table.cursor.counter = 0;
+	table.max_entries = max_entries;
+	arena_used = 0;
+	nr_live = 0;
+	for (int i = 0; i < NR_STACKS; i++)
+		ids[i] = -1;
+}
+
+static void make_table(void)
+{
+	/* Home 0 for all but Z; tags differ, but those of F3 and X do not. */
+	static const u32 tags[NR_STACKS] = { 1, 2, 0x40000001, 3, 4, 1 };
+
+	if (bpf_stack_table_init(&table, 4, 0))
+		abort();
+	if (table.nr_lines < NR_LINES)
+		abort();
+	table.nr_lines = NR_LINES;
+	for (int i = 0; i < NR_STACKS; i++) {
+		words[i][0] = 0x1000 + i;
+		words[i][1] = 0x2000 + i;
+		hashes[i] = (u64)(i + 1) << 32 | tags[i];
+	}
+}
+
+/* ---- scenarios ---- */
+
+static int count(int stack)
+{
+	int n = 0;
+
+	for (u32 line = 0; line < table.nr_lines; line++)
+		for (u32 i = 1; i < STACK_LINE; i++) {
+			u64 cell = table.cells[line * STACK_LINE + i].counter;
+			struct bpf_stack_elem *elem;
+
+			if (!cell || cell & STACK_PENDING)
+				continue;
+			elem = table.elems[bpf_stack_table_index(&table, cell_id(cell))];
+			n += elem && elem->id == cell_id(cell) &&
+			     elem->hash == hashes[stack];
+		}
+	return n;
+}
+
+/* What holds after every scenario */
+static bool sane(void)
+{
+	u32 cells = 0, used = 0, elems = 0;
+
+	for (u32 line = 0; line < table.nr_lines; line++)
+		for (u32 i = 1; i < STACK_LINE; i++) {
+			u64 cell = table.cells[line * STACK_LINE + i].counter;
+			u32 home;
+
+			if (!cell)
+				continue;
+			cells++;
+			EXPECT(!(cell & STACK_PENDING));
+			home = tag_home(&table, cell >> 32);
+			EXPECT(line_distance(&table, home, line) <=
+			       ctl_reach(table.cells[home * STACK_LINE].counter));
+		}
+	for (u32 i = 0; i < table.nr_index / 64; i++)
+		used += __builtin_popcountll(table.used[i].counter);
+	for (u32 i = 0; i < table.nr_index; i++)
+		elems += !!table.elems[i];
+	EXPECT_EQ(cells, table.count.counter);
+	EXPECT_EQ(used, cells);
+	EXPECT_EQ(elems, cells);
+	EXPECT_EQ(nr_live, cells);
+	for (int i = 0; i < NR_STACKS; i++)
+		EXPECT(count(i) <= 1);
+	return true;
+}
+
+#define RESULT(t) (threads[t].result)
+
+static void put(int stack)
+{
+	ids[stack] = get(stack, false);
+	if (ids[stack] < 0)
+		abort();
+}
+
+static void fill_home(void)
+{
+	put(F1);
+	put(F2);
+}
+
+static void nothing(void)
+{
+}
+
+static void put_x(void)
+{
+	put(X);
+}
+
+/* X is in the second line. */
+static void put_x_away(void)
+{
+	fill_home();
+	put(X);
+}
+
+static void put_x_away_and_shrink(void)
+{
+	put_x_away();
+	bpf_stack_table_delete(&table, ids[F1]);
+	put(F1);
+}
+
+static bool both_same(void)
+{
+	EXPECT(RESULT(0) >= 0);
+	EXPECT_EQ(RESULT(0), RESULT(1));
+	EXPECT_EQ(find(X), RESULT(0));
+	EXPECT(holds(RESULT(0), X));
+	EXPECT_EQ(count(X), 1);
+	return true;
+}
+
+static bool all_same(void)
+{
+	EXPECT_EQ(RESULT(0), RESULT(2));
+	return both_same();
+}
+
+/* Third thread: delete_f1() */
+static bool both_same_and_deleted(void)
+{
+	EXPECT_EQ(RESULT(2), 0);
+	EXPECT_EQ(count(F1), 0);
+	EXPECT(count(F2) == 1 || ids[F2] < 0);
+	return both_same();
+}
+
+static bool x_and_y(void)
+{
+	EXPECT(RESULT(0) >= 0);
+	EXPECT(RESULT(1) >= 0);
+	EXPECT(RESULT(0) != RESULT(1));
+	EXPECT(holds(RESULT(0), X));
+	EXPECT(holds(RESULT(1), Y));
+	EXPECT_EQ(find(X), RESULT(0));
+	EXPECT_EQ(find(Y), RESULT(1));
+	return true;
+}
+
+static bool x_and_z(void)
+{
+	EXPECT(holds(RESULT(0), X));
+	EXPECT(holds(RESULT(1), Z));
+	EXPECT_EQ(find(X), RESULT(0));
+	EXPECT_EQ(find(Z), RESULT(1));
+	return true;
+}
+
+/* Thread 0 inserts or finds X, thread 1 deletes the old id of it. */
+static bool inserted_or_deleted(void)
+{
+	EXPECT(RESULT(0) >= 0);
+	EXPECT_EQ(RESULT(1), 0);
+	EXPECT(!holds(ids[X], X));
+	if (RESULT(0) == ids[X]) {
+		EXPECT_EQ(count(X), 0);
+		EXPECT_EQ(find(X), -ENOENT);
+	} else {
+		EXPECT(holds(RESULT(0), X));
+		EXPECT_EQ(find(X), RESULT(0));
+	}
+	return true;
+}
+
+static bool deleted_once(void)
+{
+	EXPECT(RESULT(0) == 0 || RESULT(1) == 0);
+	EXPECT_EQ(RESULT(0) + RESULT(1), -ENOENT);
+	EXPECT_EQ(count(X), 0);
+	return true;
+}
+
+static bool whole_or_gone(void)
+{
+	EXPECT(RESULT(0) == 1 || RESULT(0) == -ENOENT);
+	EXPECT(RESULT(1) >= 0);
+	return true;
+}
+
+/* X is there all the time; the others do what they do. */
+static bool always_found(void)
+{
+	EXPECT_EQ(RESULT(0), ids[X]);
+	EXPECT_EQ(find(X), ids[X]);
+	return true;
+}
+
+static bool always_whole(void)
+{
+	EXPECT_EQ(RESULT(0), 1);
+	return true;
+}
+
+static bool reused(void)
+{
+	EXPECT(RESULT(0) >= 0);
+	EXPECT(RESULT(1) >= 0);
+	EXPECT(RESULT(0) != RESULT(1));
+	/* Each may have replaced the other's. */
+	EXPECT(holds(RESULT(0), X) || find(X) < 0);
+	EXPECT(holds(RESULT(1), Y) || find(Y) < 0);
+	return true;
+}
+
+static bool read_back(void)
+{
+	EXPECT(RESULT(0) >= 0);
+	EXPECT(RESULT(1) >= 0);
+	EXPECT_EQ(RESULT(0), RESULT(1));
+	return true;
+}
+
+/* Thread 0 inserts X and deletes what it got, thread 1 inserts X. */
+static bool inserted_and_deleted(void)
+{
+	EXPECT_EQ(RESULT(0), 1);
+	EXPECT(RESULT(1) >= 0);
+	EXPECT(holds(RESULT(1), X) || count(X) == 0);
+	return true;
+}
+
+static const struct scenario {
+	const char *name;
+	u32 max_entries;
+	void (*prepare)(void);
+	__typeof__(get_x) *op[MAX_THREADS];
+	bool (*check)(void);
+	/* Too many interleavings: only those with that many preemptions */
+	int preemptions;
+} scenarios[] = {
+	{ "two insert the same stack", 4, nothing, { get_x, get_x }, both_same },
+	{ "two insert the same stack, away from home", 4, fill_home,
+	  { get_x, get_x }, both_same },
+	{ "two insert the same stack into the last entry", 1, nothing,
+	  { get_x, get_x }, both_same },
+	{ "two insert the same stack, and its home gets a free cell", 4, fill_home,
+	  { get_x, get_x, delete_f1 }, both_same_and_deleted, 3 },
+	{ "three insert the same stack", 4, nothing, { get_x, get_x, get_x }, all_same, 3 },
+	{ "two insert different stacks with the same home", 4, nothing,
+	  { get_x, get_y }, x_and_y },
+	{ "two insert different stacks with the same full home", 4, fill_home,
+	  { get_x, get_y }, x_and_y },
+	{ "two insert stacks with neighbouring homes", 4, fill_home,
+	  { get_x, get_z }, x_and_z },
+	{ "insertion and deletion of the same stack", 4, put_x,
+	  { get_x, delete_x }, inserted_or_deleted },
+	{ "insertion and deletion of the same stack, away from home", 4, put_x_away,
+	  { get_x, delete_x }, inserted_or_deleted },
+	{ "insertion, and deletion of one that was farther away", 4, put_x_away,
+	  { get_y, delete_x }, NULL },
+	{ "two deletions of the same stack", 4, put_x, { delete_x, delete_x }, deleted_once },
+	{ "two deletions away from home", 4, put_x_away, { delete_x, delete_x }, deleted_once },
+	{ "read and deletion", 4, put_x, { copy_x, delete_x }, whole_or_gone },
+	{ "read and reuse of its entry", 1, put_x, { copy_x, reuse_y }, whole_or_gone },
+	{ "read, deletion and insertion of another stack", 4, put_x,
+	  { copy_x, delete_x, get_y }, whole_or_gone },
+	{ "search while its home gets a free cell", 4, put_x_away,
+	  { find_x, delete_f1 }, always_found },
+	{ "search while its home gets a free cell and a new stack", 4, put_x_away,
+	  { find_x, delete_f1, get_y }, always_found },
+	{ "search while two others go", 4, put_x_away_and_shrink,
+	  { find_x, delete_f1, delete_f2 }, always_found },
+	{ "insertion of what is there while its home gets a free cell", 4, put_x_away,
+	  { get_x, delete_f1 }, always_found },
+	{ "read while the neighbours go", 4, put_x_away,
+	  { copy_x, delete_f1, delete_f2 }, always_whole },
+	{ "two reuse the only entry", 1, nothing, { reuse_x, reuse_y }, reused },
+	{ "two reuse a full table", 2, fill_home, { reuse_x, reuse_y }, reused },
+	{ "two reuse for the same stack, and a read", 2, fill_home,
+	  { copy_f1, reuse_x, reuse_x }, whole_or_gone, 3 },
+	{ "iteration and insertion", 4, put_x, { iterate_x, get_y }, always_whole },
+	{ "iteration and deletion of a neighbour", 4, put_x_away,
+	  { iterate_x, delete_f1 }, always_whole },
+	{ "an id is known when it is returned", 4, nothing,
+	  { get_x_and_read, get_x_and_read }, read_back },
+	{ "insertion and deletion against insertion", 4, nothing,
+	  { get_x_and_delete, get_x }, inserted_and_deleted },
+};
+
+static bool finished(const struct scenario *scenario)
+{
+	current = -1;
+	return sane() && (!scenario->check || scenario->check());
+}
+
+static void begin(const struct scenario *scenario)
+{
+	current = -1;
+	clear_table(scenario->max_entries);
+	scenario->prepare();
+	for (nr_threads = 0; nr_threads < MAX_THREADS && scenario->op[nr_threads]; nr_threads++)
+		start(nr_threads, scenario->op[nr_threads]);
+}
+
+/* ---- all interleavings ---- */
+
+struct node {
+	u32 enabled;
+	u32 sleep;
+	u32 tried;
+	int chosen;
+	/* In bounded mode: the one that ran before, and preemptions so far */
+	int last;
+	int preempted;
+	struct access next[MAX_THREADS];
+};
+
+static struct node nodes[MAX_STEPS];
+
+static bool independent(struct access a, struct access b)
+{
+	return a.addr != b.addr || (!a.write && !b.write);
+}
+
+/* The node after the choice made at @before; or the first one, when there is none. */
+static void make_node(struct node *node, const struct node *before)
+{
+	memset(node, 0, sizeof(*node));
+	for (int t = 0; t < nr_threads; t++)
+		if (!threads[t].done) {
+			node->enabled |= 1U << t;
+			node->next[t] = threads[t].next;
+		}
+	node->last = -1;
+	if (!before)
+		return;
+	node->last = before->chosen;
+	node->preempted = before->preempted +
+			  (before->last >= 0 && before->last != before->chosen &&
+			   (before->enabled >> before->last & 1));
+	for (int t = 0; t < nr_threads; t++) {
+		u32 bit = 1U << t;
+
+		if (t != before->chosen && ((before->sleep | before->tried) & bit) &&
+		    independent(before->next[t], before->next[before->chosen]))
+			node->sleep |= bit;
+	}
+}
+
+/*
+ * What may run at @node.  Without a bound, all but what would repeat an order that
+ * was seen.  With one, whatever runs goes on when no preemption is left; sleep sets
+ * are of no use then, as the order that was seen may have had too many.
+ */
+static u32 choices(const struct node *node, int preemptions)
+{
+	u32 choice = node->enabled & ~node->tried;
+
+	if (!preemptions)
+		return choice & ~node->sleep;
+	if (node->preempted >= preemptions && node->last >= 0 &&
+	    (node->enabled >> node->last & 1))
+		choice &= 1U << node->last;
+	return choice;
+}
+
+static void print_schedule(int depth)
+{
+	printf("# schedule:");
+	for (int i = 0; i < depth; i++)
+		printf(" %d", nodes[i].chosen);
+	printf("\n");
+}
+
+static bool explore(const struct scenario *scenario, u64 *runs, u64 *pruned, int *longest)
+{
+	int depth, prefix = 0;
+
+	*runs = 0;
+	*pruned = 0;
+	*longest = 0;
+	for (;;) {
+		begin(scenario);
+		for (depth = 0;; depth++) {
+			struct node *node = &nodes[depth];
+			u32 choice;
+
+			if (depth >= MAX_STEPS - 1) {
+				printf("# an operation does not come to an end\n");
+				print_schedule(100);
+				return false;
+			}
+			if (depth >= prefix) {
+				make_node(node, depth ? node - 1 : NULL);
+				choice = choices(node, scenario->preemptions);
+				if (!choice)
+					break;
+				node->chosen = __builtin_ctz(choice);
+			}
+			step(node->chosen);
+		}
+		if (nodes[depth].enabled) {
+			++*pruned;
+		} else {
+			++*runs;
+			*longest = max(*longest, depth);
+			if (!finished(scenario)) {
+				print_schedule(depth);
+				return false;
+			}
+		}
+		if (*runs + *pruned > MAX_RUNS) {
+			printf("# too many interleavings\n");
+			return false;
+		}
+		/* Back to the last choice that leaves another one. */
+		while (--depth >= 0) {
+			struct node *node = &nodes[depth];
+			u32 choice;
+
+			node->tried |= 1U << node->chosen;
+			choice = choices(node, scenario->preemptions);
+			if (choice) {
+				node->chosen = __builtin_ctz(choice);
+				break;
+			}
+		}
+		if (depth < 0)
+			return true;
+		prefix = depth + 1;
+	}
+}
+
+/* ---- NMIs ---- */
+
+/* Runs @outer, and all of @nmi at its access number @at; false: it has fewer. */
+static bool nest(int outer, const int *nmi, int nr_nmi, int at, bool *ok)
+{
+	int i, n, steps;
+
+	for (i = 0; i < at; i++) {
+		if (threads[outer].done)
+			return false;
+		step(outer);
+	}
+	if (threads[outer].done)
+		return false;
+	for (n = 0; n < nr_nmi; n++) {
+		for (steps = 0; !threads[nmi[n]].done; steps++) {
+			if (steps > NMI_STEPS) {
+				printf("# the NMI does not come to an end\n");
+				*ok = false;
+				return false;
+			}
+			step(nmi[n]);
+		}
+	}
+	while (!threads[outer].done)
+		step(outer);
+	return true;
+}
+
+static bool explore_nmi(const struct scenario *scenario, u64 *runs)
+{
+	int n = 2 + !!scenario->op[2];
+	bool ok = true;
+
+	for (int outer = 0; outer < n; outer++) {
+		int nmi[MAX_THREADS], nr_nmi = 0;
+
+		for (int t = 0; t < n; t++)
+			if (t != outer)
+				nmi[nr_nmi++] = t;
+		for (int at = 0;; at++) {
+			begin(scenario);
+			if (!nest(outer, nmi, nr_nmi, at, &ok))
+				break;
+			++*runs;
+			if (!finished(scenario)) {
+				printf("# NMI at access %d of operation %d\n", at, outer);
+				return false;
+			}
+		}
+		if (!ok)
+			return false;
+	}
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	u64 runs, pruned, nmi_runs = 0, all = 0;
+	bool verbose = argc > 1 && !strcmp(argv[1], "-v");
+	int longest;
+
+	make_table();
+	for (size_t i = 0; i < ARRAY_SIZE(scenarios); i++) {
+		bool ok = explore(&scenarios[i], &runs, &pruned, &longest);
+
+		all += runs;
+		test_result(ok, "%s: %s (%llu)",
+			    scenarios[i].preemptions ? "up to 3 preemptions" :
+						       "all interleavings",
+			    scenarios[i].name, (unsigned long long)runs);
+		if (verbose)
+			printf("# %llu runs, %llu cut short, longest %d accesses\n",
+			       (unsigned long long)runs, (unsigned long long)pruned, longest);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(scenarios); i++)
+		test_result(explore_nmi(&scenarios[i], &nmi_runs), "NMI: %s",
+			    scenarios[i].name);
+	printf("# %llu interleavings, %llu NMIs\n", (unsigned long long)all,
+	       (unsigned long long)nmi_runs);
+	return test_end();
+}

@@ -1,0 +1,577 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The promises of kernel/bpf/stack_table.c one by one, in one thread.
+ *
+ * usage: unit [SEED]
+ */
+#include "shim.h"
+
+/* The code under test is included, so that its static parts can be looked at. */
+#include "stack_table.c"
+#include "test.h"
+
+#define ROOM 4096
+
+/* Stack number @n: its depth and words follow from @n, its last word is a checksum. */
+static u32 stack_words(u64 n, u32 depth, u64 *word)
+{
+	u64 sum = 0;
+	u32 i;
+
+	for (i = 0; i + 1 < depth; i++) {
+		word[i] = 0xffffffff81000000ULL + (n + 1) * (i + 7) * 16;
+		sum = sum * 31 + word[i];
+	}
+	word[i] = sum ^ n;
+	return depth;
+}
+
+static u32 stack_depth(u64 n)
+{
+	return 2 + n % 39;
+}
+
+static struct bpf_stack_key stack_key(struct bpf_stack_table *table, u64 n,
+				      u32 depth, u64 *word)
+{
+	u32 nr = stack_words(n, depth, word);
+
+	return (struct bpf_stack_key) {
+		.word = word,
+		.nr = nr,
+		.hash = bpf_stack_table_hash(table, word, nr),
+	};
+}
+
+static int get_depth(struct bpf_stack_table *table, u64 n, u32 depth, bool reuse)
+{
+	u64 word[ROOM];
+	struct bpf_stack_key key = stack_key(table, n, depth, word);
+
+	return bpf_stack_table_get(table, &key, reuse);
+}
+
+static int get(struct bpf_stack_table *table, u64 n)
+{
+	return get_depth(table, n, stack_depth(n), false);
+}
+
+static int find(struct bpf_stack_table *table, u64 n)
+{
+	u64 word[ROOM];
+	struct bpf_stack_key key = stack_key(table, n, stack_depth(n), word);
+
+	return bpf_stack_table_find(table, &key);
+}
+
+/* Is @id stack @n to the last word, and the rest zero? */
+static bool id_is_depth(struct bpf_stack_table *table, int id, u64 n, u32 depth,
+			u32 room)
+{
+	u64 want[ROOM], got[ROOM];
+
+	memset(got, 0x5a, sizeof(got));
+	stack_words(n, depth, want);
+	EXPECT_EQ(bpf_stack_table_copy(table, id, got, room), depth);
+	EXPECT(!memcmp(got, want, min(depth, room) * sizeof(u64)));
+	for (u32 i = depth; i < room; i++)
+		EXPECT_EQ(got[i], 0);
+	if (room < ROOM)
+		EXPECT_EQ(got[room], 0x5a5a5a5a5a5a5a5aULL);
+	return true;
+}
+
+static bool id_is(struct bpf_stack_table *table, int id, u64 n)
+{
+	return id_is_depth(table, id, n, stack_depth(n), 127);
+}
+
+static bool consistent(struct bpf_stack_table *table, u32 count)
+{
+	u64 cells = 0, used = 0, elems = 0;
+
+	for (u32 line = 0; line < table->nr_lines; line++)
+		for (u32 i = 1; i < STACK_LINE; i++) {
+			u64 cell = table->cells[line * STACK_LINE + i].counter;
+			u32 home, reach;
+
+			if (!cell)
+				continue;
+			cells++;
+			EXPECT(!(cell & STACK_PENDING));
+			home = tag_home(table, cell >> 32);
+			reach = ctl_reach(table->cells[home * STACK_LINE].counter);
+			EXPECT(line_distance(table, home, line) <= reach);
+		}
+	for (u32 i = 0; i < table->nr_index / 64; i++)
+		used += __builtin_popcountll(table->used[i].counter);
+	for (u32 i = 0; i < table->nr_index; i++)
+		elems += !!table->elems[i];
+	EXPECT_EQ(cells, count);
+	EXPECT_EQ(used, count);
+	EXPECT_EQ(elems, count);
+	EXPECT_EQ(table->count.counter, count);
+	if (!count)
+		EXPECT_EQ(bpf_stack_table_stats(table).bytes, 0);
+	return true;
+}
+
+/* N different stacks into N entries, whatever N; the next one does not fit. */
+static bool capacity_of(u32 n)
+{
+	struct bpf_stack_table table = {};
+	int id;
+
+	EXPECT_EQ(bpf_stack_table_init(&table, n, 0), 0);
+	for (u32 i = 0; i < n; i++) {
+		id = get(&table, i);
+		EXPECT(id >= 0);
+		EXPECT(bpf_stack_table_index(&table, id) == (u32)id);
+		EXPECT_EQ(get(&table, i), id);
+	}
+	EXPECT_EQ(get(&table, n), -ENOMEM);
+	EXPECT_EQ(bpf_stack_table_stats(&table).lost_full, 1);
+	EXPECT_EQ(bpf_stack_table_stats(&table).stored, n);
+	EXPECT_EQ(bpf_stack_table_stats(&table).hits, n);
+	for (u32 i = 0; i < n; i++)
+		EXPECT(id_is(&table, find(&table, i), i));
+	EXPECT(consistent(&table, n));
+	bpf_stack_table_destroy(&table);
+	EXPECT_EQ(shim_live, 0);
+	return true;
+}
+
+static bool capacity(void)
+{
+	static const u32 sizes[] = { 1, 2, 3, 7, 8, 63, 64, 65, 1000, 1024, 8191, 16384 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)
+		EXPECT(capacity_of(sizes[i]));
+	return true;
+}
+
+/* All stacks in one home, with one hash: slow, and complete all the same. */
+static bool same_hash(void)
+{
+	struct bpf_stack_table table = {};
+	const u32 n = 300;
+	int ids[300];
+	u64 word[8];
+
+	EXPECT_EQ(bpf_stack_table_init(&table, n, 0), 0);
+	for (int round = 0; round < 2; round++) {
+		for (u32 i = 0; i < n; i++) {
+			struct bpf_stack_key key = {
+				.word = word,
+				.nr = stack_words(i, 8, word),
+				.hash = 0xfffffff012345678ULL,
+			};
+
+			ids[i] = bpf_stack_table_get(&table, &key, false);
+			EXPECT(ids[i] >= 0);
+			EXPECT_EQ(bpf_stack_table_find(&table, &key), ids[i]);
+			/* The fast comparison trusts the hash. */
+			key.fast = true;
+			EXPECT_EQ(bpf_stack_table_find(&table, &key), ids[0]);
+		}
+		EXPECT(consistent(&table, n));
+		for (u32 i = 0; i < n; i++)
+			EXPECT(id_is_depth(&table, ids[i], i, 8, 8));
+		for (u32 i = 0; i < n; i++)
+			EXPECT_EQ(bpf_stack_table_delete(&table, ids[i]), 0);
+		EXPECT(consistent(&table, 0));
+		/* Nothing rots: the reach is back at 0. */
+		for (u32 line = 0; line < table.nr_lines; line++)
+			EXPECT_EQ(ctl_reach(table.cells[line * STACK_LINE].counter), 0);
+	}
+	bpf_stack_table_destroy(&table);
+	return true;
+}
+
+/* Every hash that makes a cell look special. */
+static bool special_hashes(void)
+{
+	static const u64 hashes[] = { 0, 1, 1ULL << 32, 0xffffffffULL, ~0ULL, 1ULL << 63 };
+	struct bpf_stack_table table = {};
+	u64 word[4];
+
+	EXPECT_EQ(bpf_stack_table_init(&table, 8, 0), 0);
+	for (u32 i = 0; i < 6; i++) {
+		struct bpf_stack_key key = {
+			.word = word,
+			.nr = stack_words(i, 4, word),
+			.hash = hashes[i],
+		};
+		int id = bpf_stack_table_get(&table, &key, false);
+
+		EXPECT_EQ(id, i);
+		EXPECT_EQ(bpf_stack_table_find(&table, &key), i);
+	}
+	EXPECT(consistent(&table, 6));
+	bpf_stack_table_destroy(&table);
+	return true;
+}
+
+/* Depths around each limit of an allocation, and copies into less room. */
+static bool depths(void)
+{
+	static const u32 sizes[] = {
+		1, 2, 3, 4, 5, 20, 127, 507, 508, 509, 1016, 1017, 1018, 1019,
+		1527, 1528, 1529, 2048, 4095,
+	};
+	struct bpf_stack_table table = {};
+	int ids[32];
+	u32 nr = ARRAY_SIZE(sizes);
+
+	EXPECT_EQ(bpf_stack_table_init(&table, 64, 0), 0);
+	for (u32 i = 0; i < nr; i++) {
+		ids[i] = get_depth(&table, i, sizes[i], false);
+		EXPECT(ids[i] >= 0);
+		EXPECT_EQ(get_depth(&table, i, sizes[i], false), ids[i]);
+	}
+	EXPECT_EQ(table.count.counter, nr);
+	for (u32 i = 0; i < nr; i++)
+		for (u32 room = 1; room < ROOM; room += room < 12 ? 1 : 101)
+			EXPECT(id_is_depth(&table, ids[i], i, sizes[i], room));
+	for (u32 i = 0; i < nr; i++)
+		EXPECT_EQ(bpf_stack_table_delete(&table, ids[i]), 0);
+	EXPECT(consistent(&table, 0));
+	EXPECT_EQ(shim_live, 0);
+	bpf_stack_table_destroy(&table);
+	return true;
+}
+
+/* Two deep stacks that differ in one word of any segment. */
+static bool deep_difference(void)
+{
+	struct bpf_stack_table table = {};
+	u64 word[2048];
+	struct bpf_stack_key key = { .word = word, .nr = 2048, .hash = 77 };
+	static const u32 at[] = { 0, 506, 507, 508, 1016, 1017, 1526, 1527, 2047 };
+
+	EXPECT_EQ(bpf_stack_table_init(&table, 16, 0), 0);
+	stack_words(1, 2048, word);
+	EXPECT_EQ(bpf_stack_table_get(&table, &key, false), 0);
+	for (u32 i = 0; i < ARRAY_SIZE(at); i++) {
+		word[at[i]] ^= 1;
+		EXPECT_EQ(bpf_stack_table_find(&table, &key), -ENOENT);
+		word[at[i]] ^= 1;
+		EXPECT_EQ(bpf_stack_table_find(&table, &key), 0);
+	}
+	bpf_stack_table_destroy(&table);
+	return true;
+}
+
+/* An id that was deleted is no other stack, however often its index comes back. */
+static bool generations(void)
+{
+	struct bpf_stack_table table = {};
+	const u32 rounds = 1 << 16;
+	int *ids = calloc(rounds, sizeof(*ids));
+
+	EXPECT_EQ(bpf_stack_table_init(&table, 8, 0), 0);
+	for (u32 i = 0; i < rounds; i++) {
+		ids[i] = get(&table, i);
+		EXPECT(ids[i] >= 0);
+		EXPECT_EQ(bpf_stack_table_delete(&table, ids[i]), 0);
+		EXPECT_EQ(bpf_stack_table_delete(&table, ids[i]), -ENOENT);
+	}
+	for (u32 i = 0; i < 8; i++)
+		EXPECT(get(&table, rounds + i) >= 0);
+	for (u32 i = 0; i < rounds; i++) {
+		EXPECT_EQ(bpf_stack_table_copy(&table, ids[i], NULL, 0), -ENOENT);
+		EXPECT_EQ(bpf_stack_table_delete(&table, ids[i]), -ENOENT);
+	}
+	EXPECT(consistent(&table, 8));
+	bpf_stack_table_destroy(&table);
+	free(ids);
+	return true;
+}
+
+/* Ids stay below 2^31 and apart when the generations wrap. */
+static bool generation_wrap(void)
+{
+	struct bpf_stack_table table = {};
+	int id;
+
+	EXPECT_EQ(bpf_stack_table_init(&table, 8, 0), 0);
+	for (u32 i = 0; i < table.nr_index; i++)
+		table.gens[i] = (1U << (31 - table.index_bits)) - 2;
+	for (u32 i = 0; i < 4 * table.nr_index; i++) {
+		id = get(&table, i);
+		EXPECT(id >= 0);
+		EXPECT(id_is(&table, id, i));
+		EXPECT_EQ(find(&table, i), id);
+		EXPECT_EQ(bpf_stack_table_delete(&table, id), 0);
+	}
+	EXPECT(consistent(&table, 0));
+	bpf_stack_table_destroy(&table);
+	return true;
+}
+
+static bool wrong_ids(void)
+{
+	static const u32 wrong[] = { 5, 63, 64, 1000, 1U << 20, 0x7fffffff, 0x80000000, ~0U };
+	struct bpf_stack_table table = {};
+	u64 word[4];
+
+	EXPECT_EQ(bpf_stack_table_init(&table, 8, 0), 0);
+	for (u32 i = 0; i < 5; i++)
+		EXPECT_EQ(get(&table, i), i);
+	for (u32 i = 0; i < ARRAY_SIZE(wrong); i++) {
+		EXPECT_EQ(bpf_stack_table_copy(&table, wrong[i], word, 4), -ENOENT);
+		EXPECT_EQ(bpf_stack_table_delete(&table, wrong[i]), -ENOENT);
+	}
+	EXPECT_EQ(bpf_stack_table_next(&table, 4), -ENOENT);
+	EXPECT_EQ(bpf_stack_table_next(&table, table.nr_index), -ENOENT);
+	bpf_stack_table_destroy(&table);
+	return true;
+}
+
+/* A full table with reuse: one goes for one that comes, and its id goes too. */
+static bool reuse(void)
+{
+	struct bpf_stack_table table = {};
+	const u32 n = 1000, more = 20000;
+	int *ids = calloc(n + more, sizeof(*ids));
+	u32 there = 0;
+
+	EXPECT_EQ(bpf_stack_table_init(&table, n, 0), 0);
+	for (u32 i = 0; i < n + more; i++) {
+		ids[i] = get_depth(&table, i, stack_depth(i), true);
+		EXPECT(ids[i] >= 0);
+		EXPECT(id_is(&table, ids[i], i));
+	}
+	EXPECT_EQ(bpf_stack_table_stats(&table).evicted, more);
+	for (u32 i = 0; i < n + more; i++) {
+		u64 word[64];
+		int ret = bpf_stack_table_copy(&table, ids[i], word, 64);
+
+		if (ret == -ENOENT)
+			continue;
+		EXPECT(id_is(&table, ids[i], i));
+		there++;
+	}
+	EXPECT_EQ(there, n);
+	EXPECT(consistent(&table, n));
+	bpf_stack_table_destroy(&table);
+	free(ids);
+	return true;
+}
+
+/* Deleting the key does not stop an iteration, and nothing is seen twice. */
+static bool iteration(void)
+{
+	struct bpf_stack_table table = {};
+	const u32 n = 1000;
+	u32 seen = 0;
+	int id;
+
+	EXPECT_EQ(bpf_stack_table_init(&table, n, 0), 0);
+	EXPECT_EQ(bpf_stack_table_next(&table, -1), -ENOENT);
+	for (u32 i = 0; i < n; i++)
+		EXPECT(get(&table, i) >= 0);
+	for (id = bpf_stack_table_next(&table, -1); id >= 0; seen++) {
+		int next = bpf_stack_table_next(&table, bpf_stack_table_index(&table, id));
+
+		EXPECT(next < 0 || next > id);
+		EXPECT_EQ(bpf_stack_table_delete(&table, id), 0);
+		EXPECT_EQ(bpf_stack_table_next(&table, bpf_stack_table_index(&table, id)),
+			  next);
+		id = next;
+	}
+	EXPECT_EQ(seen, n);
+	EXPECT(consistent(&table, 0));
+	bpf_stack_table_destroy(&table);
+	return true;
+}
+
+/* No memory: counted, nothing left behind; a larger size helps when there is one. */
+static bool no_memory(void)
+{
+	struct bpf_stack_table table = {};
+	s64 live;
+
+	EXPECT_EQ(bpf_stack_table_init(&table, 8, 0), 0);
+	EXPECT_EQ(get(&table, 0), 0);
+	live = shim_live;
+	shim_no_memory_below = 1 << 20;
+	EXPECT_EQ(get(&table, 1), -ENOMEM);
+	EXPECT_EQ(get_depth(&table, 2, 600, false), -ENOMEM);
+	EXPECT_EQ(get(&table, 0), 0);
+	EXPECT_EQ(shim_live, live);
+	EXPECT_EQ(bpf_stack_table_stats(&table).lost_nomem, 2);
+	/* The element of this one fits the largest size only, its segment none. */
+	shim_no_memory_below = 1000;
+	EXPECT_EQ(get_depth(&table, 3, 20, false), 1);
+	EXPECT(id_is_depth(&table, 1, 3, 20, 127));
+	shim_no_memory_below = 0;
+	EXPECT(consistent(&table, 2));
+	bpf_stack_table_destroy(&table);
+	EXPECT_EQ(shim_live, 0);
+	return true;
+}
+
+/* Lines that a search of each stack, stored or new, reads. */
+static void print_probes(struct bpf_stack_table *table, const char *when,
+			 const u64 *there, u32 nr)
+{
+	u32 hit[4] = {}, miss[4] = {}, most = 0;
+	u64 word[64], lines = 0;
+
+	for (u32 i = 0; i < nr; i++) {
+		struct bpf_stack_key key = stack_key(table, there[i],
+						     stack_depth(there[i]), word);
+		u32 home = tag_home(table, hash_tag(key.hash)), at;
+		u64 cell;
+
+		stored_get(table, bpf_stack_table_find(table, &key), &at, &cell);
+		hit[min(line_distance(table, home, at / STACK_LINE), 3U)]++;
+	}
+	for (u32 line = 0; line < table->nr_lines; line++) {
+		u32 reach = ctl_reach(table->cells[line * STACK_LINE].counter);
+
+		miss[min(reach, 3U)]++;
+		lines += reach + 1;
+		most = max(most, reach + 1);
+	}
+	printf("# %-22s found in line 1: %5.2f %%  2: %5.2f %%  3: %4.2f %%  more: %4.2f %%;"
+	       " new: %4.2f lines, 1: %5.2f %%  2: %5.2f %%  3: %4.2f %%  more: %4.2f %%, most %u\n",
+	       when, 100.0 * hit[0] / nr, 100.0 * hit[1] / nr, 100.0 * hit[2] / nr,
+	       100.0 * hit[3] / nr, (double)lines / table->nr_lines,
+	       100.0 * miss[0] / table->nr_lines, 100.0 * miss[1] / table->nr_lines,
+	       100.0 * miss[2] / table->nr_lines, 100.0 * miss[3] / table->nr_lines, most);
+}
+
+static double mean_lines(struct bpf_stack_table *table, u32 *most)
+{
+	u64 lines = 0;
+
+	*most = 0;
+	for (u32 line = 0; line < table->nr_lines; line++) {
+		u32 reach = ctl_reach(table->cells[line * STACK_LINE].counter);
+
+		lines += reach + 1;
+		*most = max(*most, reach + 1);
+	}
+	return (double)lines / table->nr_lines;
+}
+
+/* Searches are short at any load, and still are after 100 times as many deletions. */
+static bool probes(void)
+{
+	struct bpf_stack_table table = {};
+	const u32 n = 16384;
+	static const u32 loads[] = { 50, 75, 90, 100 };
+	u64 *there = calloc(n, sizeof(*there)), next = 0;
+	u32 most;
+	int id;
+
+	EXPECT_EQ(bpf_stack_table_init(&table, n, 0), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(loads); i++) {
+		u32 percent = loads[i];
+		char when[32];
+
+		for (; next < (u64)n * percent / 100; next++) {
+			there[next] = next;
+			EXPECT(get(&table, next) >= 0);
+		}
+		snprintf(when, sizeof(when), "%u %% of %u:", percent, n);
+		print_probes(&table, when, there, next);
+		EXPECT(mean_lines(&table, &most) < 1.35);
+		EXPECT(most <= 12);
+	}
+	for (u64 i = 0; i < 100ULL * n; i++) {
+		u32 victim = get_random_u64() % n;
+
+		id = find(&table, there[victim]);
+		EXPECT(id >= 0);
+		EXPECT_EQ(bpf_stack_table_delete(&table, id), 0);
+		there[victim] = next;
+		EXPECT(get(&table, next++) >= 0);
+	}
+	print_probes(&table, "after 100 x churn:", there, n);
+	EXPECT(mean_lines(&table, &most) < 1.35);
+	EXPECT(most <= 16);
+	EXPECT(consistent(&table, n));
+	for (u32 i = 0; i < n; i++)
+		EXPECT(id_is(&table, find(&table, there[i]), there[i]));
+	bpf_stack_table_destroy(&table);
+	free(there);
+	return true;
+}
+
+/* At a mean depth of 20, against 16 + 8 * 127 bytes and 8 for the base's bucket. */
+static bool memory(void)
+{
+	struct bpf_stack_table table = {};
+	const u32 n = 16384, base = 16 + 8 * 127 + 8;
+	double each;
+
+	EXPECT_EQ(bpf_stack_table_init(&table, n, 0), 0);
+	for (u32 i = 0; i < n; i++)
+		EXPECT(get_depth(&table, i, 1 + i % 39, false) >= 0);
+	each = (double)bpf_stack_table_bytes(&table) / n;
+	printf("# memory at mean depth 20: %.1f bytes a stack, base %u: %.3f\n",
+	       each, base, each / base);
+	EXPECT(each / base <= 1.0 / 3);
+	bpf_stack_table_destroy(&table);
+	return true;
+}
+
+/* Both halves of the hash depend on the seed and on every word. */
+static bool hashes(void)
+{
+	struct bpf_stack_table a, b;
+	u64 word[16];
+
+	get_random_bytes(a.seed, sizeof(a.seed));
+	get_random_bytes(b.seed, sizeof(b.seed));
+	stack_words(1, 16, word);
+	for (u32 nr = 1; nr <= 16; nr++) {
+		u64 hash = bpf_stack_table_hash(&a, word, nr);
+
+		EXPECT((u32)hash != (u32)bpf_stack_table_hash(&b, word, nr));
+		for (u32 i = 0; i < nr; i++)
+			for (u32 bit = 0; bit < 64; bit++) {
+				u64 other;
+
+				word[i] ^= BIT_ULL(bit);
+				other = bpf_stack_table_hash(&a, word, nr);
+				word[i] ^= BIT_ULL(bit);
+				EXPECT((u32)other != (u32)hash);
+				EXPECT(other >> 32 != hash >> 32);
+			}
+	}
+	return true;
+}
+
+static const struct {
+	const char *name;
+	bool (*run)(void);
+} tests[] = {
+	{ "capacity: N stacks into N entries", capacity },
+	{ "same hash: complete, and the reach shrinks to 0", same_hash },
+	{ "special hashes", special_hashes },
+	{ "depths: around each limit of memory", depths },
+	{ "deep stacks that differ in one word", deep_difference },
+	{ "generations: a deleted id stays deleted", generations },
+	{ "generations wrap", generation_wrap },
+	{ "wrong ids", wrong_ids },
+	{ "reuse: one for one", reuse },
+	{ "iteration with deletion", iteration },
+	{ "no memory", no_memory },
+	{ "probes: short at any load and after churn", probes },
+	{ "memory follows what is stored", memory },
+	{ "hashes", hashes },
+};
+
+int main(int argc, char **argv)
+{
+	if (argc > 1)
+		shim_seed = strtoull(argv[1], NULL, 0);
+	printf("# unit: seed %llu\n", (unsigned long long)shim_seed);
+	for (size_t i = 0; i < ARRAY_SIZE(tests); i++)
+		test_result(tests[i].run(), "%s", tests[i].name);
+	return test_end();
+}
