@@ -1,0 +1,135 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+# Run offwaketime on a workload whose waits are known.
+#
+# Inputs: $1, the directory with the built tool and workload. Root; LOSSES=allowed on
+# a kernel that loses stacks.
+# Outputs: what failed, and "suite offwaketime: run R passed P failed F skipped S" on
+# stdout; exit status 0 all passed, 1 not, 2 usage.
+set -euo pipefail
+
+run=0
+failed=0
+
+# "ok" or "not ok" for the command behind the name.
+check() {
+	local name=$1
+	shift
+
+	run=$((run + 1))
+	if "$@"; then
+		echo "ok $run $name"
+	else
+		echo "not ok $run $name"
+		failed=$((failed + 1))
+	fi
+}
+
+status_is() {
+	local want=$1 got=0
+	shift
+
+	"$@" >/dev/null 2>&1 || got=$?
+	[ "$got" -eq "$want" ] || {
+		echo "# $*: exit $got, not $want"
+		return 1
+	}
+}
+
+# Microseconds of the folded lines with $1 on the target's and $2 on the waker's side.
+sum_of() {
+	awk -v target="$1" -v waker="$2" '
+	function has(frames, n, from, to, name,   i) {
+		for (i = from; i <= to; i++)
+			if (frames[i] == name)
+				return 1
+		return 0
+	}
+	{
+		us = $NF
+		sub(/ [0-9]+$/, "")
+		n = split($0, frames, ";")
+		for (middle = 1; middle <= n && frames[middle] != "--"; middle++)
+			;
+		if (has(frames, n, 1, middle - 1, target) &&
+		    has(frames, n, middle + 1, n, waker))
+			sum += us
+	}
+	END { print sum + 0 }' "$3"
+}
+
+# Whether the tool and the workload agree on $1 woken by $2, within a tenth; not more
+# than that where stacks may be lost.
+agrees() {
+	local said measured
+
+	measured=$(awk -v f="$1" '$1 == f { print $3 }' "$OUT/test.workload")
+	said=$(sum_of "$1" "$2" "$OUT/test.folded")
+	echo "# figure $1 woken by $2: offwaketime $said us, the program itself $measured us"
+	[ -n "$measured" ] && [ "$said" -gt 0 ] &&
+		[ $((said * 10)) -le $((measured * 11)) ] &&
+		{ [ "${LOSSES:-}" = allowed ] || [ $((said * 10)) -ge $((measured * 9)) ]; }
+}
+
+is_folded() {
+	! grep -vE '^[^;]+(;[^;]+)*;--(;[^;]+)*;[^;]+ [0-9]+$' "$1"
+}
+
+has_no() {
+	! grep -E "$1" "$2"
+}
+
+# Start the tool with "$@", wait until it records, run the workload, stop it.
+record() {
+	local pid tries=0
+
+	"$OUT/offwaketime" "$@" >"$OUT/test.folded" 2>"$OUT/test.stderr" &
+	pid=$!
+	until grep -q recording "$OUT/test.stderr"; do
+		tries=$((tries + 1))
+		if [ $tries -ge 300 ] || ! kill -0 $pid; then return 1; fi
+		sleep 0.1
+	done
+	"$OUT/workload" >"$OUT/test.workload"
+	kill -INT $pid
+	recorded=0
+	wait $pid || recorded=$?
+	sed 's/^/# /' "$OUT/test.stderr"
+}
+
+main() {
+	local recorded
+
+	if [ $# -ne 1 ] || [ ! -x "$1/offwaketime" ]; then
+		sed -n '3,9s/^# \{0,1\}//p' "$0" >&2
+		exit 2
+	fi
+	OUT=$1
+	check help_exit_0 status_is 0 "$OUT/offwaketime" --help
+	check bad_number_exit_2 status_is 2 "$OUT/offwaketime" -d ten
+	check bad_option_exit_2 status_is 2 "$OUT/offwaketime" --what
+	check argument_exit_2 status_is 2 "$OUT/offwaketime" 4711
+	check no_stacks_exit_2 status_is 2 "$OUT/offwaketime" --max-stacks 0
+
+	record --folded
+	check output_is_folded is_folded "$OUT/test.folded"
+	check lock_waits_for_its_holder agrees take_lock release_lock
+	check reader_waits_for_its_writer agrees await_byte send_byte
+	check sleeper_is_woken_by_interrupt agrees take_a_nap '[interrupt]'
+	if [ "${LOSSES:-}" != allowed ]; then
+		check nothing_lost [ "$recorded" -eq 0 ]
+		check no_lost_or_unknown_stack has_no '\[(lost|unknown) stack\]' \
+			"$OUT/test.folded"
+	fi
+
+	# Too few entries: what is lost is said, and shows in the exit status.
+	record --folded --max-stacks 2
+	check losses_exit_1 [ "$recorded" -eq 1 ]
+	check losses_are_counted grep -qE '[1-9][0-9]* stacks lost' "$OUT/test.stderr"
+	check lost_stacks_stand_in_the_output grep -q '\[lost stack\]' "$OUT/test.folded"
+
+	echo "suite offwaketime: run $run passed $((run - failed)) failed $failed skipped 0"
+	[ "$failed" -eq 0 ]
+}
+
+main "$@"
