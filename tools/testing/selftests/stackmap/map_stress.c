@@ -19,6 +19,10 @@
 #include "map_lib.h"
 #include "map_take.skel.h"
 
+/* A debug kernel that is emulated */
+#undef TEST_TIMEOUT_DEFAULT
+#define TEST_TIMEOUT_DEFAULT 280
+
 #define USER		BPF_F_USER_STACK
 #define WRITERS		8
 #define READERS		4
@@ -195,7 +199,7 @@ static int attach_samples(struct stacks *stacks, struct bpf_link **links, int ro
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK,
-		.size = sizeof(attr), .freq = 1, .sample_freq = 4999,
+		.size = sizeof(attr), .freq = 1, .sample_freq = 997,
 	};
 	int cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
