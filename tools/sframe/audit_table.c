@@ -12,6 +12,7 @@
 
 #include "audit.h"
 #include "sframe_format.h"
+#include "trust.h"
 
 #define MAX_TABLE	0x100000000UL
 
@@ -51,13 +52,6 @@ static void make_name(char *to, const char *dir, const struct loaded *obj)
 	*to++ = 'v';
 	*to++ = '0' + SFRAME_FILE_FORMAT;
 	*to = '\0';
-}
-
-/* A table that others can write is as good as what they want profiles to say. */
-static bool is_trusted(const struct stat *st)
-{
-	return S_ISREG(st->st_mode) && !(st->st_mode & 022) &&
-	       (!st->st_uid || st->st_uid == audit.uid);
 }
 
 static bool is_for(const struct sframe_file *head, const struct loaded *obj)
@@ -172,7 +166,7 @@ static struct place map_file(long fd, const struct loaded *obj)
 	u64 want;
 
 	if (sys4(SYS_newfstatat, fd, (u64)"", (u64)&st, AT_EMPTY_PATH) ||
-	    !is_trusted(&st) ||
+	    !is_trusted(&st, audit.uid) ||
 	    sys4(SYS_read, fd, (u64)&start, sizeof(start), 0) != sizeof(start) ||
 	    !is_for(&start.file, obj) || !is_whole(&start, st.st_size))
 		return place;

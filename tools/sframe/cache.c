@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,8 +26,8 @@ static const char help[] =
 "  -a, --all            the whole system: all below /usr, /opt, /bin, /sbin, /lib,\n"
 "                       /lib64, /libx32 and the directories that /etc/ld.so.conf\n"
 "                       names, and what is in the directories of PATH\n"
-"  -r, --running        what processes have mapped executable; root sees all,\n"
-"                       others their own\n"
+"  -r, --running        what processes have mapped executable; root sees all but\n"
+"                       what containers have to themselves, others their own\n"
 "  -R, --root DIR       --all of the system whose root directory is DIR\n"
 "  -c, --cache-dir DIR  fill DIR\n"
 "  -f, --format v2|v3   version of the format (v3, which programs look for)\n"
@@ -42,8 +43,11 @@ static const char help[] =
 "is read once; copies of an object share its table, which is there already for the\n"
 "second.  What has no build-id cannot be told from other objects when it runs: it\n"
 "is skipped and counted, as is what has no unwind information; link it with\n"
-"--build-id.  Of what --all and --running find, root takes only files that nobody\n"
-"else may change: whoever could would choose the table of any build-id.\n"
+"--build-id.  Of what --all and --running find, and of what is below a DIRECTORY,\n"
+"root takes only files that nobody else may change, on file systems that are not\n"
+"mounted nosuid: whoever could put a file there would choose the table of any\n"
+"build-id.  A FILE that is named is taken whosever it is.  A table that others than\n"
+"root and the caller may write is made anew.\n"
 "\n"
 "Each file is read by a process of its own, which no other file suffers from.  A\n"
 "table appears under its name when it is complete, so the cache may be filled by\n"
@@ -85,6 +89,7 @@ enum outcome {
 	NO_CFI,
 	NO_PROGRAM,
 	FOREIGN,
+	GONE,
 	FAILED,
 	NUM_OUTCOMES,
 };
@@ -94,7 +99,8 @@ static const char * const skipped_for[NUM_OUTCOMES] = {
 	[NO_BUILD_ID] = "no build-id, by which its table would be found",
 	[NO_CFI] = "no unwind information",
 	[NO_PROGRAM] = "not an x86-64 program or library",
-	[FOREIGN] = "others than root may change it",
+	[FOREIGN] = "others than root may change it, or it is on a nosuid file system",
+	[GONE] = "it is gone",
 };
 
 /**
@@ -176,13 +182,18 @@ static enum outcome write_table(struct fill *fill, const struct object *obj,
 /*
  * A table is chosen by a build-id that the object claims to have, so a user's
  * file could claim that of the C library.  The open file is asked, not its name.
+ * On media that users mount, and from servers of others, root owns what the file
+ * system says: what root has mounted nosuid, it does not believe in that either.
  */
 static bool is_foreign(const struct fill *fill, const struct object *obj)
 {
+	struct statvfs fs;
 	struct stat st;
 
-	return fill->found && !geteuid() &&
-	       (fstat(obj->fd, &st) || st.st_uid || (st.st_mode & 022));
+	if (!fill->found || geteuid())
+		return false;
+	return fstat(obj->fd, &st) || st.st_uid || (st.st_mode & 022) ||
+	       fstatvfs(obj->fd, &fs) || (fs.f_flag & ST_NOSUID);
 }
 
 static enum outcome fill_object(struct fill *fill, const struct object *obj)
@@ -217,6 +228,10 @@ static void work(const char *name, void *result)
 		break;
 	case OBJECT_NO_CFI:
 		fill->outcome = NO_CFI;
+		break;
+	case OBJECT_GONE:
+		/* Files come and go while others are read. */
+		fill->outcome = fill->found ? GONE : fail(fill, obj.error);
 		break;
 	case OBJECT_DAMAGED:
 		fill->outcome = fail(fill, obj.error);
@@ -298,6 +313,8 @@ static void print_skipped(void)
 	       outcomes[NO_BUILD_ID], outcomes[NO_CFI], outcomes[NO_PROGRAM]);
 	if (outcomes[FOREIGN])
 		printf(", %zu that others may change", outcomes[FOREIGN]);
+	if (outcomes[GONE])
+		printf(", %zu gone", outcomes[GONE]);
 	putchar(')');
 }
 
@@ -324,8 +341,8 @@ static bool has_failed(const struct file_list *list)
 	       (list->no_right && !geteuid());
 }
 
-/* The first @num_found of the list are those that nobody named. */
-static int fill_all(struct file_list *list, size_t num_found)
+/* The first @num_named of the list are those that the user named. */
+static int fill_all(struct file_list *list, size_t num_named)
 {
 	struct fill *fills = calloc(list->count + 1, sizeof(*fills));
 	struct job *jobs = calloc(list->count + 1, sizeof(*jobs));
@@ -334,7 +351,7 @@ static int fill_all(struct file_list *list, size_t num_found)
 		return complain("cache", "out of memory");
 	num_files = list->count;
 	for (size_t i = 0; i < list->count; i++) {
-		fills[i].found = i < num_found;
+		fills[i].found = i >= num_named;
 		jobs[i] = (struct job){ .name = list->names[i],
 					.result = &fills[i] };
 	}
@@ -414,19 +431,22 @@ static bool take_option(int c)
 	return true;
 }
 
-/* Returns how many of the list were found and not named. */
+/* Returns how many of the list were named; the others were found. */
 static size_t make_list(struct file_list *list, char **names, int count)
 {
-	size_t num_found;
+	size_t num_named;
 
+	/* First: a file that is named and found as well is one that is named. */
+	for (int i = 0; i < count; i++)
+		list_add_file(list, names[i]);
+	num_named = list->count;
 	if (options.all)
 		list_add_system(list);
 	if (options.running)
 		list_add_running(list);
-	num_found = list->count;
 	for (int i = 0; i < count; i++)
-		list_add_named(list, names[i]);
-	return num_found;
+		list_add_below(list, names[i]);
+	return num_named;
 }
 
 static int fill_cache(char **names, int count)

@@ -12,10 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "cache_list.h"
 #include "complain.h"
+#include "open.h"
 
 /* A file by any of its names. */
 struct identity {
@@ -75,35 +77,44 @@ static void tell(struct file_list *list, const char *name, int error)
 		list->no_right++;
 	else
 		list->failed++;
-	complain(name, "%s; it is passed over", strerror(error));
+	complain(name, "%s; it is passed over", open_error(error));
 }
 
-/* Most files are something else, which is not worth a process to find out. */
-static bool is_program(struct file_list *list, const char *name)
+/*
+ * Most files are something else, which is not worth a process to find out.  What
+ * the name means by now may be another file than the one that was found.
+ */
+static bool is_program(struct file_list *list, const char *name,
+		       const struct stat *found, int flags)
 {
-	int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	Elf64_Ehdr ehdr;
+	struct stat st;
 	ssize_t got;
+	int fd;
 
+	fd = open_regular(name, flags, &st);
 	if (fd < 0) {
-		tell(list, name, errno);
+		if (errno != NOT_REGULAR)
+			tell(list, name, errno);
 		return false;
 	}
 	got = read(fd, &ehdr, sizeof(ehdr));
 	if (got < 0)
 		tell(list, name, errno);
 	close(fd);
-	return got == sizeof(ehdr) && !memcmp(ehdr.e_ident, ELFMAG, SELFMAG) &&
+	return st.st_dev == found->st_dev && st.st_ino == found->st_ino &&
+	       got == sizeof(ehdr) && !memcmp(ehdr.e_ident, ELFMAG, SELFMAG) &&
 	       ehdr.e_ident[EI_CLASS] == ELFCLASS64 &&
 	       ehdr.e_machine == EM_X86_64 &&
 	       (ehdr.e_type == ET_EXEC || ehdr.e_type == ET_DYN);
 }
 
+/* @flags: O_NOFOLLOW where the name was not that of a link. */
 static void add_found(struct file_list *list, const char *name,
-		      const struct stat *st)
+		      const struct stat *st, int flags)
 {
 	if (S_ISREG(st->st_mode) && st->st_size >= (off_t)sizeof(Elf64_Ehdr) &&
-	    is_new(list, st) && is_program(list, name))
+	    is_new(list, st) && is_program(list, name, st, flags))
 		append(list, name);
 }
 
@@ -130,7 +141,7 @@ static void add_link(struct file_list *list, const char *name)
 
 	if (!stat(name, &st) && S_ISREG(st.st_mode) &&
 	    !leads_outside(list, name))
-		add_found(list, name, &st);
+		add_found(list, name, &st, 0);
 }
 
 static void add_entry(struct file_list *list, FTS *tree, FTSENT *entry,
@@ -138,7 +149,7 @@ static void add_entry(struct file_list *list, FTS *tree, FTSENT *entry,
 {
 	switch (entry->fts_info) {
 	case FTS_F:
-		add_found(list, entry->fts_path, entry->fts_statp);
+		add_found(list, entry->fts_path, entry->fts_statp, O_NOFOLLOW);
 		break;
 	case FTS_SL:
 		add_link(list, entry->fts_path);
@@ -220,60 +231,115 @@ void list_add_dir(struct file_list *list, const char *dir)
 }
 
 /**
- * list_add_named() - add what the user named
+ * list_add_file() - add a file that the user named
  * @list:	The list.
- * @name:	A directory, or a file, which is taken whatever it is.
+ * @name:	The file, which is taken whatever it is, but for a directory.
  */
-void list_add_named(struct file_list *list, const char *name)
+void list_add_file(struct file_list *list, const char *name)
 {
 	struct stat st;
 
-	if (stat(name, &st))
+	if (stat(name, &st) || (!S_ISDIR(st.st_mode) && is_new(list, &st)))
 		append(list, name);
-	else if (S_ISDIR(st.st_mode))
+}
+
+/**
+ * list_add_below() - add what is below a directory that the user named
+ * @list:	The list.
+ * @name:	The directory; nothing is done for anything else.
+ */
+void list_add_below(struct file_list *list, const char *name)
+{
+	struct stat st;
+
+	if (!stat(name, &st) && S_ISDIR(st.st_mode))
 		list_add_tree(list, name);
-	else if (is_new(list, &st))
-		append(list, name);
+}
+
+/* A file that a process has mapped. */
+struct mapping {
+	const char	*path;
+	dev_t		device;
+	uintmax_t	inode;
+};
+
+/* File systems of several devices or layers have made-up ones, and not the same. */
+static bool is_mapped(const struct mapping *map, const struct stat *st)
+{
+	return st->st_ino == map->inode &&
+	       (st->st_dev == map->device || !major(st->st_dev) ||
+		!major(map->device));
+}
+
+static bool add_if_mapped(struct file_list *list, const struct mapping *map,
+			  const char *name)
+{
+	struct stat st;
+
+	if (stat(name, &st) || !is_mapped(map, &st))
+		return false;
+	add_found(list, name, &st, 0);
+	return true;
 }
 
 /*
  * A process may live in another root directory, and its file may have been
- * replaced since.
+ * replaced since.  @foreign: not to be looked at from its root directory.
  */
-static void add_mapped(struct file_list *list, const char *pid,
-		       const char *path, uintmax_t inode)
+static void add_mapped(struct file_list *list, const char *pid, bool foreign,
+		       const struct mapping *map)
 {
-	struct stat st;
 	char *name;
 
-	if (!stat(path, &st) && st.st_ino == inode) {
-		add_found(list, path, &st);
+	if (add_if_mapped(list, map, map->path) || foreign ||
+	    asprintf(&name, "/proc/%s/root%s", pid, map->path) < 0)
 		return;
-	}
-	if (asprintf(&name, "/proc/%s/root%s", pid, path) < 0)
-		return;
-	if (!stat(name, &st) && st.st_ino == inode)
-		add_found(list, name, &st);
+	add_if_mapped(list, map, name);
 	free(name);
 }
 
 /* 7f00-7f10 r-xp 00001000 fe:00 1234    /usr/bin/xz */
-static void add_mapping(struct file_list *list, const char *pid, char *line)
+static bool parse_mapping(char *line, struct mapping *map)
 {
-	uintmax_t inode;
+	unsigned int major, minor;
 	char flags[5];
 	int path = 0;
 
 	line[strcspn(line, "\n")] = '\0';
-	if (sscanf(line, "%*s %4s %*s %*s %" SCNuMAX " %n", flags, &inode,
-		   &path) == 2 &&
-	    path && flags[2] == 'x' && line[path] == '/')
-		add_mapped(list, pid, line + path, inode);
+	if (sscanf(line, "%*s %4s %*s %x:%x %" SCNuMAX " %n", flags, &major,
+		   &minor, &map->inode, &path) != 4 ||
+	    !path || flags[2] != 'x' || line[path] != '/')
+		return false;
+	map->path = line + path;
+	map->device = makedev(major, minor);
+	return true;
+}
+
+/*
+ * Whoever makes a mount namespace says what lies where in it, and who owns that:
+ * of a container root believes nothing, and what is not its own it does not know.
+ */
+static bool is_foreign_process(const char *pid)
+{
+	struct stat own, other;
+	bool foreign;
+	char *name;
+
+	if (geteuid())
+		return false;
+	if (asprintf(&name, "/proc/%s/ns/mnt", pid) < 0)
+		return true;
+	foreign = stat("/proc/self/ns/mnt", &own) || stat(name, &other) ||
+		  own.st_dev != other.st_dev || own.st_ino != other.st_ino;
+	free(name);
+	return foreign;
 }
 
 static void add_process(struct file_list *list, const char *pid)
 {
+	bool foreign = is_foreign_process(pid);
 	char *name, *line = NULL;
+	struct mapping map;
 	size_t room = 0;
 	FILE *maps;
 
@@ -284,7 +350,8 @@ static void add_process(struct file_list *list, const char *pid)
 	if (!maps)
 		return;
 	while (getline(&line, &room, maps) > 0)
-		add_mapping(list, pid, line);
+		if (parse_mapping(line, &map))
+			add_mapped(list, pid, foreign, &map);
 	free(line);
 	fclose(maps);
 }
@@ -293,19 +360,27 @@ static void add_process(struct file_list *list, const char *pid)
  * list_add_running() - add what processes have mapped executable
  * @list:	The list.
  *
- * Processes that the caller may not look into are left out.
+ * Processes that the caller may not look into are left out.  Where there is no
+ * /proc, that is told and counts as a failure.
  */
 void list_add_running(struct file_list *list)
 {
 	DIR *proc = opendir("/proc");
 	struct dirent *entry;
+	size_t count = 0;
 
-	if (!proc)
-		return;
-	while ((entry = readdir(proc)))
-		if (isdigit((unsigned char)entry->d_name[0]))
+	while (proc && (entry = readdir(proc)))
+		if (isdigit((unsigned char)entry->d_name[0])) {
 			add_process(list, entry->d_name);
-	closedir(proc);
+			count++;
+		}
+	if (!count) {
+		list->failed++;
+		complain("/proc", "%s; mount it to have processes found",
+			 proc ? "it shows no process" : strerror(errno));
+	}
+	if (proc)
+		closedir(proc);
 }
 
 /**

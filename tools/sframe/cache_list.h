@@ -23,7 +23,8 @@ struct file_list {
 };
 
 int list_set_root(struct file_list *list, const char *dir);
-void list_add_named(struct file_list *list, const char *name);
+void list_add_file(struct file_list *list, const char *name);
+void list_add_below(struct file_list *list, const char *name);
 void list_add_tree(struct file_list *list, const char *dir);
 void list_add_dir(struct file_list *list, const char *dir);
 void list_add_system(struct file_list *list);

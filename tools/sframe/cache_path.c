@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include "cache.h"
+#include "open.h"
 #include "tool.h"
+#include "trust.h"
 
 static char *join(const char *dir, const char *name)
 {
@@ -91,31 +93,74 @@ int make_directories(const char *path)
 	return ret;
 }
 
+static bool is_for(const struct sframe_file *head, const struct object *obj,
+		   enum format format)
+{
+	return head->format == format &&
+	       head->build_id_size == obj->build_id_size &&
+	       !memcmp(head->build_id, obj->build_id, obj->build_id_size) &&
+	       head->num_text == obj->num_text &&
+	       !memcmp(head->text, obj->text,
+		       obj->num_text * sizeof(obj->text[0]));
+}
+
+static bool has_table(int fd, const struct object *obj, enum format format,
+		      struct sframe_file *head)
+{
+	struct table table;
+	u8 *bytes;
+	bool good;
+
+	good = !file_read_open(fd, head, &bytes) && is_for(head, obj, format) &&
+	       !table_open(&table, bytes, head->table_size, head->table_vaddr);
+	free(bytes);
+	return good;
+}
+
+/**
+ * cache_open() - open the file with an object's table
+ * @name:	The cache's file.
+ * @obj:	The object.
+ * @format:	The table's version.
+ * @head:	Filled in with what the file says; checked.
+ *
+ * All is asked of the open file: its name may mean another one the next time.
+ *
+ * Return: the file, close-on-exec; -1: there is none that can be trusted, is
+ * whole, and made for the object.
+ */
+int cache_open(const char *name, const struct object *obj, enum format format,
+	       struct sframe_file *head)
+{
+	struct stat st;
+	int fd = open_regular(name, 0, &st);
+
+	if (fd < 0)
+		return -1;
+	if (!fstat(fd, &st) && is_trusted(&st, geteuid()) &&
+	    has_table(fd, obj, format, head))
+		return fd;
+	close(fd);
+	return -1;
+}
+
 /**
  * cache_file_fits() - is there a good table for an object already?
  * @name:	The cache's file.
  * @obj:	The object.
  * @format:	The table's version.
  *
- * Return: whether it is whole, and made for the object.
+ * Return: whether programs of the caller's will use it.
  */
 bool cache_file_fits(const char *name, const struct object *obj,
 		     enum format format)
 {
 	struct sframe_file head;
-	struct table table;
-	u8 *bytes = NULL;
-	bool fits;
+	int fd = cache_open(name, obj, format, &head);
 
-	fits = !file_read(name, &head, &bytes) && head.format == format &&
-	       head.build_id_size == obj->build_id_size &&
-	       !memcmp(head.build_id, obj->build_id, obj->build_id_size) &&
-	       head.num_text == obj->num_text &&
-	       !memcmp(head.text, obj->text,
-		       obj->num_text * sizeof(obj->text[0])) &&
-	       !table_open(&table, bytes, head.table_size, head.table_vaddr);
-	free(bytes);
-	return fits;
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
 }
 
 /**

@@ -52,7 +52,7 @@ struct reading {
 	bool			eh_frame;
 	u64			budget;
 	struct cie		cies[NUM_CIES];
-	unsigned int		next_cie;
+	unsigned int		next_cie;	/* the one to be replaced next */
 	unsigned int		num_cies;
 };
 
@@ -343,7 +343,7 @@ static void sort_functions(struct cfi *cfi)
 		      sizeof(*cfi->functions), compare_functions);
 }
 
-/* .debug_frame repeats .eh_frame in some builds: keep what is new. */
+/* .debug_frame repeats .eh_frame in some builds: keep what is new, count the rest. */
 static void drop_known(struct cfi *cfi, size_t known)
 {
 	size_t kept = known;
@@ -352,6 +352,7 @@ static void drop_known(struct cfi *cfi, size_t known)
 		if (!is_covered(cfi->functions, known,
 				cfi->functions[i].start))
 			cfi->functions[kept++] = cfi->functions[i];
+	cfi->repeated = cfi->num_functions - kept;
 	cfi->num_functions = kept;
 }
 
@@ -396,6 +397,7 @@ bool cfi_read(const struct object *obj, struct cfi *cfi)
 		rd.section = &obj->debug_frame;
 		rd.eh_frame = false;
 		rd.num_cies = 0;
+		rd.next_cie = 0;
 		read_section(&rd);
 		drop_known(cfi, known);
 		sort_functions(cfi);

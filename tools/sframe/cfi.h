@@ -35,6 +35,8 @@ struct function {
  * @room_rows:		How many there is room for.
  * @max_rows:		The most that are read.
  * @empty:		Entries of no length, which are left out.
+ * @repeated:		Entries of .debug_frame for what .eh_frame describes, too;
+ *			left out.
  * @error:		Why the reading ended early.
  */
 struct cfi {
@@ -46,6 +48,7 @@ struct cfi {
 	size_t		room_rows;
 	size_t		max_rows;
 	size_t		empty;
+	size_t		repeated;
 	const char	*error;
 };
 

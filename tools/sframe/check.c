@@ -18,7 +18,7 @@ static const char help[] =
 "it with .eh_frame: at each row the range of code, where the caller's stack\n"
 "pointer (CFA), the return address and the frame pointer are found.  The kernel's\n"
 "own decoder reads the table, too.  What a format cannot say is counted by cause;\n"
-"such code is left out of the table.\n"
+"such code is left out of the table.  The functions are counted twice, in two ways.\n"
 "\n"
 "  -a, --all            the files that 'sframe cache --all' makes tables for\n"
 "  -R, --root DIR       --all of the system whose root directory is DIR\n"
@@ -31,8 +31,8 @@ static const char help[] =
 "  -h, --help           this text\n"
 "\n"
 "Files that are no x86-64 programs or libraries, or have no .eh_frame, are told\n"
-"and skipped.  Exit status: 0 all rows equal, 1 a row differs or a file is\n"
-"damaged, 2 wrong usage.\n"
+"and skipped.  Exit status: 0 all rows equal, 1 a row differs, functions are\n"
+"missing or a file is damaged, 2 wrong usage.\n"
 "\n"
 "examples:\n"
 "  sframe check /lib/x86_64-linux-gnu/libc.so.6\n"
@@ -58,6 +58,8 @@ static struct check_options options;
 static bool summary;
 static struct report total;
 static size_t num_checked, num_skipped, num_failed;
+/* The end of the reports about files that were found; others were named. */
+static const struct report *found_end;
 
 static void work(const char *name, void *result)
 {
@@ -83,10 +85,30 @@ static void add_report(const struct report *report)
 {
 	total.file_size += report->file_size;
 	total.cfi_size += report->cfi_size;
+	entries_add(&total.entries, &report->entries);
 	for (int i = 0; i < NUM_FORMATS; i++) {
 		total.asked[i] |= report->asked[i];
 		tally_add(&total.tally[i], &report->tally[i]);
 	}
+}
+
+static unsigned long long n(u64 value)
+{
+	return value;
+}
+
+/* What the reader never saw would be missing from the table unnoticed. */
+static void check_entries(const char *name, const struct report *report)
+{
+	const struct entries *want = &report->entries, *got = &report->known;
+
+	if (entries_equal(want, got))
+		return;
+	num_failed++;
+	complain(name,
+		"of %llu entries (%llu empty, %llu twice) %llu (%llu, %llu) were read; report this",
+		 n(want->all), n(want->empty), n(want->repeated), n(got->all),
+		 n(got->empty), n(got->repeated));
 }
 
 static void done(const struct job *job)
@@ -101,7 +123,15 @@ static void done(const struct job *job)
 	case OBJECT_OK:
 		num_checked++;
 		add_report(report);
+		check_entries(job->name, report);
 		break;
+	case OBJECT_GONE:
+		/* Files that were found come and go while others are read. */
+		if (report < found_end) {
+			num_skipped++;
+			break;
+		}
+		[[fallthrough]];
 	case OBJECT_DAMAGED:
 		num_failed++;
 		complain(job->name, "%s; it is damaged or no file to check",
@@ -154,6 +184,7 @@ static int run(const struct file_list *list, char **names, size_t num_names,
 						  names[i - list->count],
 			.result = &reports[i],
 		};
+	found_end = reports + list->count;
 	pool_run(job, count, sizeof(*reports), jobs, seconds, work, done);
 	num_failed += list->failed;
 	ret = print_total(now() - start);

@@ -42,6 +42,7 @@ struct comparison {
 	struct sframe_table	kernel;
 	Dwarf_CFI		*eh_frame;
 	Dwarf_CFI		*debug_frame;
+	const struct report	*report;
 	struct tally		*tally;
 	size_t			function;
 };
@@ -283,8 +284,6 @@ static void compare_function(struct comparison *cmp)
 	Dwarf_CFI *source = f->debug ? cmp->debug_frame : cmp->eh_frame;
 	u64 pc = f->start, end = f->start + f->size;
 
-	cmp->tally->functions++;
-	cmp->tally->bytes += f->size;
 	/* Nothing to hold against each other, and no honest addresses. */
 	if (f->cause)
 		return;
@@ -328,13 +327,21 @@ static void name_gap(const struct comparison *cmp, const struct gap *gap)
 	       cause_name(gap->cause));
 }
 
+static u64 functions_of(const struct entries *entries)
+{
+	return entries->all - entries->empty - entries->repeated;
+}
+
 static void count_gaps(struct comparison *cmp)
 {
 	struct tally *tally = cmp->tally;
 	size_t counted = ~0UL;
 
-	tally->covered = tally->functions;
-	tally->covered_bytes = tally->bytes;
+	/* The whole is what there is, the part what the reader has found. */
+	tally->functions = functions_of(&cmp->report->entries);
+	tally->bytes = cmp->report->entries.bytes;
+	tally->covered = functions_of(&cmp->report->known);
+	tally->covered_bytes = cmp->report->known.bytes;
 	for (size_t i = 0; i < cmp->plan->num_gaps; i++) {
 		const struct gap *gap = &cmp->plan->gaps[i];
 
@@ -374,6 +381,19 @@ static const char *compare_table(struct comparison *cmp)
 	return error;
 }
 
+static struct entries known_entries(const struct cfi *cfi)
+{
+	struct entries known = {
+		.all = cfi->num_functions + cfi->empty + cfi->repeated,
+		.empty = cfi->empty,
+		.repeated = cfi->repeated,
+	};
+
+	for (size_t i = 0; i < cfi->num_functions; i++)
+		known.bytes += cfi->functions[i].size;
+	return known;
+}
+
 static const char *check_formats(const struct object *obj,
 				 const struct cfi *cfi,
 				 const struct check_options *options,
@@ -387,9 +407,12 @@ static const char *check_formats(const struct object *obj,
 		.cfi = cfi,
 		.eh_frame = dwarf_getcfi_elf(obj->elf),
 		.debug_frame = dwarf ? dwarf_getcfi(dwarf) : NULL,
+		.report = report,
 	};
 	const char *error = NULL;
 
+	entries_count(obj, cmp.eh_frame, &report->entries);
+	report->known = known_entries(cfi);
 	for (int i = 0; i < NUM_FORMATS && !error; i++) {
 		struct plan plan;
 

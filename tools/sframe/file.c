@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "open.h"
 #include "tool.h"
 
 /* The largest table whose offsets fit their fields. */
@@ -137,22 +138,19 @@ static bool read_all(int fd, void *to, size_t size, u64 offset)
 }
 
 /**
- * file_read() - read a table file
- * @name:	Its name.
+ * file_read_open() - read a table file that is open
+ * @fd:		The file.
  * @head:	Filled in and checked.
  * @table:	The table, to be freed.
  *
  * Return: NULL, or what is wrong with it.
  */
-const char *file_read(const char *name, struct sframe_file *head, u8 **table)
+const char *file_read_open(int fd, struct sframe_file *head, u8 **table)
 {
-	int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	const char *error = NULL;
 	struct stat st;
 
 	*table = NULL;
-	if (fd < 0)
-		return strerror(errno);
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode) ||
 	    !read_all(fd, head, sizeof(*head), 0))
 		error = "not a table file";
@@ -164,6 +162,28 @@ const char *file_read(const char *name, struct sframe_file *head, u8 **table)
 					 head->table_offset))
 			error = "cannot be read whole";
 	}
+	return error;
+}
+
+/**
+ * file_read() - read a table file
+ * @name:	Its name.
+ * @head:	Filled in and checked.
+ * @table:	The table, to be freed.
+ *
+ * Return: NULL, or what is wrong with it.
+ */
+const char *file_read(const char *name, struct sframe_file *head, u8 **table)
+{
+	const char *error;
+	struct stat st;
+	int fd;
+
+	*table = NULL;
+	fd = open_regular(name, 0, &st);
+	if (fd < 0)
+		return open_error(errno);
+	error = file_read_open(fd, head, table);
 	close(fd);
 	return error;
 }

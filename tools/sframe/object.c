@@ -6,13 +6,12 @@
  * meanwhile is an error and no SIGBUS; libelf keeps sections inside the file.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "object.h"
+#include "open.h"
 
 /*
  * Ten times the largest browser's .eh_frame.  A file made for it costs ten times
@@ -307,6 +306,19 @@ static enum object_state read_object(struct object *obj)
 	return OBJECT_OK;
 }
 
+static enum object_state cannot_open(int error)
+{
+	switch (error) {
+	case NOT_REGULAR:
+		return OBJECT_NOT_ELF;
+	case ENOENT:
+	case ENOTDIR:
+		return OBJECT_GONE;
+	default:
+		return OBJECT_DAMAGED;
+	}
+}
+
 /**
  * object_open() - open an ELF file
  * @obj:	Filled in; to be closed whatever is returned.
@@ -320,11 +332,9 @@ enum object_state object_open(struct object *obj, const char *name)
 
 	*obj = (struct object){ .name = name };
 	elf_version(EV_CURRENT);
-	obj->fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (obj->fd < 0 || fstat(obj->fd, &st))
-		return fail(obj, OBJECT_DAMAGED, strerror(errno));
-	if (!S_ISREG(st.st_mode))
-		return fail(obj, OBJECT_NOT_ELF, "not a regular file");
+	obj->fd = open_regular(name, 0, &st);
+	if (obj->fd < 0)
+		return fail(obj, cannot_open(errno), open_error(errno));
 	obj->file_size = st.st_size;
 	obj->elf = elf_begin(obj->fd, ELF_C_READ, NULL);
 	if (!obj->elf)

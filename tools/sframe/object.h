@@ -14,6 +14,7 @@ enum object_state {
 	OBJECT_OTHER_MACHINE,	/* not x86-64 */
 	OBJECT_NOT_LINKED,	/* a relocatable object or a core dump */
 	OBJECT_DAMAGED,
+	OBJECT_GONE,		/* there is no such file, or no longer */
 };
 
 /**

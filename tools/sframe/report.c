@@ -20,6 +20,19 @@ void tally_add(struct tally *to, const struct tally *from)
 		sum[i] += add[i];
 }
 
+/**
+ * entries_add() - add one file's entries to a sum
+ * @to:		The sum.
+ * @from:	What is added.
+ */
+void entries_add(struct entries *to, const struct entries *from)
+{
+	to->all += from->all;
+	to->empty += from->empty;
+	to->repeated += from->repeated;
+	to->bytes += from->bytes;
+}
+
 /* A share in percent; nothing of nothing is all of it. */
 static double percent(u64 part, u64 all)
 {
@@ -92,6 +105,9 @@ void report_print(const char *name, const struct report *report, bool summary)
 		return;
 	}
 	printf("%s:\n", name);
+	printf("  entries %llu, of them empty %llu, in both sections %llu\n",
+	       n(report->entries.all), n(report->entries.empty),
+	       n(report->entries.repeated));
 	for (int i = 0; i < NUM_FORMATS; i++)
 		if (report->asked[i])
 			print_tally(FORMAT_V2 + i, &report->tally[i],

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "cache.h"
@@ -32,11 +33,12 @@ static const char help[] =
 "\n"
 "PROGRAM runs in place of this command: same process, same standard streams, and\n"
 "its exit status and signals are its own.  A program that cannot be given tables\n"
-"runs without: on a kernel that takes none, with set-user-ID, where tracing is\n"
-"forbidden.\n"
+"runs without: on a kernel that takes none, with set-user-ID or file capabilities,\n"
+"under a seccomp filter, where tracing is forbidden.  A table that others than root\n"
+"and the caller may write is not used.\n"
 "\n"
 "environment:\n"
-"  SFRAME_AUDIT=off        no tables for programs linked dynamically\n"
+"  SFRAME_AUDIT=off        no tables\n"
 "  SFRAME_AUDIT=seccomp    tables also under a seccomp filter; it has to allow\n"
 "                          prctl()\n"
 "  SFRAME_CACHE_DIR=DIR    as --cache-dir\n"
@@ -106,17 +108,25 @@ static char *find_program(const char *name)
 	return NULL;
 }
 
+/* Who traces a program at its exec takes these rights from it. */
+static bool has_more_rights(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) || (st.st_mode & (S_ISUID | S_ISGID)) ||
+	       fgetxattr(fd, "security.capability", NULL, 0) > 0;
+}
+
 static enum kind program_kind(const char *path, u64 *entry)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	enum kind kind = KIND_DYNAMIC;
 	Elf64_Phdr phdr;
 	Elf64_Ehdr ehdr;
-	struct stat st;
 
 	if (fd < 0)
 		return KIND_ALONE;
-	if (!fstat(fd, &st) && (st.st_mode & (S_ISUID | S_ISGID)))
+	if (has_more_rights(fd))
 		kind = KIND_ALONE;
 	else if (pread(fd, &ehdr, sizeof(ehdr), 0) == sizeof(ehdr) &&
 		 !memcmp(ehdr.e_ident, ELFMAG, SELFMAG))
@@ -180,27 +190,30 @@ static bool kernel_takes_tables(void)
 	       errno == ENOENT;
 }
 
-static int open_table(char *name, const struct object *obj)
+static int open_table(char *name, const struct object *obj,
+		      struct sframe_file *head)
 {
 	int fd = -1;
 
-	if (name && cache_file_fits(name, obj, FORMAT_DEFAULT))
-		fd = open(name, O_RDONLY);
+	if (name)
+		fd = cache_open(name, obj, FORMAT_DEFAULT, head);
 	free(name);
 	return fd;
 }
 
-static int open_in(char *dir, const struct object *obj)
+static int open_in(char *dir, const struct object *obj,
+		   struct sframe_file *head)
 {
 	int fd = -1;
 
 	if (dir)
-		fd = open_table(cache_file_name(dir, obj, FORMAT_DEFAULT), obj);
+		fd = open_table(cache_file_name(dir, obj, FORMAT_DEFAULT), obj,
+				head);
 	free(dir);
 	return fd;
 }
 
-static int open_cached(const struct object *obj)
+static int open_cached(const struct object *obj, struct sframe_file *head)
 {
 	const char *first = getenv("SFRAME_CACHE_DIR");
 	int fd = -1;
@@ -208,16 +221,16 @@ static int open_cached(const struct object *obj)
 	if (obj->build_id_size < SFRAME_MIN_ID)
 		return -1;
 	if (first)
-		fd = open_in(strdup(first), obj);
+		fd = open_in(strdup(first), obj, head);
 	if (fd < 0)
-		fd = open_in(cache_user_dir(), obj);
+		fd = open_in(cache_user_dir(), obj, head);
 	if (fd < 0)
-		fd = open_in(strdup(SFRAME_CACHE_SYSTEM), obj);
+		fd = open_in(strdup(SFRAME_CACHE_SYSTEM), obj, head);
 	return fd;
 }
 
 /* A table of the program's own making, in a file that has no name any more. */
-static int make_table(const struct object *obj)
+static int make_table(const struct object *obj, struct sframe_file *head)
 {
 	const char *tmp = getenv("TMPDIR");
 	char *dir, *name = NULL;
@@ -229,7 +242,7 @@ static int make_table(const struct object *obj)
 	if (mkdtemp(dir) && asprintf(&name, "%s/table", dir) > 0) {
 		if (cfi_read(obj, &cfi) &&
 		    !cache_write(obj, &cfi, FORMAT_DEFAULT, name)) {
-			fd = open(name, O_RDONLY);
+			fd = cache_open(name, obj, FORMAT_DEFAULT, head);
 			unlink(name);
 		}
 		rmdir(dir);
@@ -240,25 +253,52 @@ static int make_table(const struct object *obj)
 	return fd;
 }
 
+/* As libsframe-audit.so: what cannot be told counts as filtered. */
+static bool is_filtered(void)
+{
+	FILE *status = fopen("/proc/self/status", "re");
+	bool filtered = true;
+	char line[256];
+
+	while (status && fgets(line, sizeof(line), status))
+		if (!strcmp(line, "Seccomp:\t0\n"))
+			filtered = false;
+	if (status)
+		fclose(status);
+	return filtered;
+}
+
+/* Whether the program's environment has @value in SFRAME_AUDIT. */
+static bool audit_is(const char *value)
+{
+	const char *mode = getenv("SFRAME_AUDIT");
+
+	return mode && !strcmp(mode, value);
+}
+
 static int prepare_static(const char *path, u64 entry)
 {
 	struct injection in = { .name = path, .entry = entry, .quiet = quiet };
 	struct object obj;
 
+	if (audit_is("off"))
+		return EXIT_OK;
+	if (!audit_is("seccomp") && is_filtered())
+		return tell_and_go_on(path, "a seccomp filter might kill it for prctl()");
 	if (!kernel_takes_tables())
 		return tell_and_go_on(path, "the kernel takes no SFrame tables");
 	if (object_open(&obj, path)) {
 		object_close(&obj);
 		return tell_and_go_on(path, obj.error);
 	}
-	in.fd = open_cached(&obj);
+	in.fd = open_cached(&obj, &in.head);
 	if (in.fd < 0)
-		in.fd = make_table(&obj);
+		in.fd = make_table(&obj, &in.head);
 	object_close(&obj);
 	if (in.fd < 0)
 		return tell_and_go_on(path, "its table can neither be found nor made");
-	if (pread(in.fd, &in.head, sizeof(in.head), 0) != sizeof(in.head) ||
-	    !inject_after_exec(&in))
+	/* The program maps it, and closes it then. */
+	if (fcntl(in.fd, F_SETFD, 0) || !inject_after_exec(&in))
 		close(in.fd);
 	return EXIT_OK;
 }

@@ -10,7 +10,8 @@
  *	| of a .sframe section   |
  *	+------------------------+ table_offset + table_size
  *
- * All fields are little endian and naturally aligned.
+ * All fields are little endian and naturally aligned.  Tables of version 1 may lack
+ * functions of .debug_frame.
  *
  * How to use one: the object's build-id must be @build_id.  Map @table_size
  * bytes from @table_offset read-only at @table_vaddr + bias, where bias is what
@@ -33,7 +34,7 @@
 #include <linux/types.h>
 
 #define SFRAME_FILE_MAGIC	"SFRMTAB1"
-#define SFRAME_FILE_VERSION	1
+#define SFRAME_FILE_VERSION	2
 /* Of the tables in a cache. */
 #define SFRAME_FILE_FORMAT	3
 #define SFRAME_FILE_TABLE	4096

@@ -22,6 +22,7 @@ bool parse_number(const char *text, unsigned int max, unsigned int *to);
 /* file.c */
 int file_write(const char *name, const struct object *obj,
 	       const struct image *image, enum format format);
+const char *file_read_open(int fd, struct sframe_file *head, u8 **table);
 const char *file_read(const char *name, struct sframe_file *head, u8 **table);
 
 /* pool.c */

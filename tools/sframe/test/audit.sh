@@ -48,7 +48,7 @@ has_feature() {
 fill_audit_cache() {
 	rm -rf "${OUT:?}/${TABLES:?}"
 	"$SFRAME" cache --quiet --cache-dir "$OUT/$TABLES" "$OUT/audit_program" "$OUT/sixty" \
-		"$OUT/libs" "$(realpath /lib64/ld-linux-x86-64.so.2)" \
+		"$OUT"/libs/*.so "$(realpath /lib64/ld-linux-x86-64.so.2)" \
 		"$(ldconfig -p | sed -n 's/.*libc.so.6 (libc6,x86-64.* => //p' | head -n 1)"
 }
 
@@ -66,13 +66,12 @@ same() {
 	cmp "$OUT/without.out" "$OUT/with.out"
 }
 
-# tables COUNT: that many are mapped, or none if the kernel takes none.
+# tables COUNT COMMAND...: that many are mapped.
 tables() {
 	local want=$1 got
 
 	shift
 	got=$("$@" "$OUT/audit_program" tables "$OUT/$TABLES")
-	has_feature || want=0
 	[ "$got" = "$want" ] || {
 		echo "$got tables instead of $want"
 		return 1
@@ -82,9 +81,10 @@ tables() {
 library_has_no_tls_and_needs_none() {
 	readelf -lW "$AUDIT" > "$OUT/audit.phdr"
 	readelf -dW "$AUDIT" > "$OUT/audit.dynamic"
-	! grep -q TLS "$OUT/audit.phdr"
-	! grep -q NEEDED "$OUT/audit.dynamic"
-	! grep -qE 'GNU_STACK.*E ' "$OUT/audit.phdr"
+	has "$OUT/audit.phdr" GNU_STACK
+	lacks "$OUT/audit.phdr" TLS
+	lacks "$OUT/audit.phdr" RWE
+	lacks "$OUT/audit.dynamic" NEEDED
 	[ -z "$(nm -D --undefined-only "$AUDIT")" ]
 }
 
@@ -115,22 +115,14 @@ library_goes_where_it_is_of_no_use() {
 }
 
 dlopen_maps_and_dlclose_unmaps() {
-	local want="3 4 3 ENOENT"
-
-	has_feature || want="0 0 0 none"
 	[ "$(audit "$OUT/audit_program" dlopen "$OUT/libs/libl1.so" "$DLOPENS" \
-		"$OUT/$TABLES")" = "$want" ]
+		"$OUT/$TABLES")" = "3 4 3 ENOENT" ]
 	# libl1, which needs no libc
-	want="4 3"
-	has_feature || want="0 0"
-	[ "$(audit "$OUT/audit_program" dlmopen "$OUT/libs/libl1.so" "$OUT/$TABLES")" = "$want" ]
+	[ "$(audit "$OUT/audit_program" dlmopen "$OUT/libs/libl1.so" "$OUT/$TABLES")" = "4 3" ]
 }
 
 forked_processes_load_on() {
-	local want=4
-
-	has_feature || want=0
-	[ "$(audit "$OUT/audit_program" fork "$OUT/libs/libl1.so" 5 "$OUT/$TABLES")" = $want ]
+	[ "$(audit "$OUT/audit_program" fork "$OUT/libs/libl1.so" 5 "$OUT/$TABLES")" = 4 ]
 }
 
 # each_table COMMAND...: with the name of each at its end.
@@ -189,6 +181,24 @@ filters_are_survived() {
 	same "$OUT/audit_program" strict
 }
 
+# filtered COMMAND...: where prctl() kills
+filtered() {
+	"$OUT/audit_program" filtered "$@"
+}
+
+inherited_filter_is_seen() {
+	status 0 filtered env LD_AUDIT="$AUDIT" SFRAME_CACHE_DIR="$OUT/$TABLES" true
+	status 159 filtered env LD_AUDIT="$AUDIT" SFRAME_CACHE_DIR="$OUT/$TABLES" \
+		SFRAME_AUDIT=seccomp true
+}
+
+# What the dynamic linker says where the library is not: a chroot, a container.
+missing_library_is_told() {
+	status 0 env LD_AUDIT=/no/such/libsframe-audit.so true 2> "$OUT/missing.err"
+	has "$OUT/missing.err" "ERROR: ld.so: object '/no/such/libsframe-audit.so'"
+	has "$OUT/missing.err" "cannot be loaded as audit interface"
+}
+
 set_user_id_ignores_it() {
 	local tmp
 
@@ -238,16 +248,90 @@ static_programs_run() {
 	for kind in -static -static-pie; do
 		"$SFRAME" cache --quiet --cache-dir "$OUT/$TABLES" "$OUT/static$kind"
 		status 2 "$SFRAME" run --quiet "$OUT/static$kind" nonsense
-		has_feature || continue
+	done
+	status 127 "$SFRAME" run /no/such/program
+	status 126 "$SFRAME" run /etc/passwd
+}
+
+static_programs_have_tables() {
+	local kind
+
+	for kind in -static -static-pie; do
 		[ "$("$SFRAME" run --cache-dir "$OUT/$TABLES" "$OUT/static$kind" \
 			tables "$OUT/$TABLES")" = 1 ]
 		[ "$("$SFRAME" run "$OUT/static$kind" tables sframe-run)" = 1 ]
 		# shellcheck disable=SC2016 # the inner shell's
 		status 137 bash -c '"$1" run "$2" spin 20 & sleep 0.5; kill -KILL $!; wait $!' \
 			x "$SFRAME" "$OUT/static$kind"
+		[ "$(SFRAME_AUDIT=off "$SFRAME" run --cache-dir "$OUT/$TABLES" \
+			"$OUT/static$kind" tables "$OUT/$TABLES")" = 0 ]
 	done
-	status 127 "$SFRAME" run /no/such/program
-	status 126 "$SFRAME" run /etc/passwd
+}
+
+# static_tables: how many of the cache a static program has, and how many made for it
+static_tables() {
+	echo "$("$SFRAME" run --cache-dir "$OUT/$TABLES" "$OUT/static-static" \
+		tables "$OUT/$TABLES")" "$("$SFRAME" run --cache-dir "$OUT/$TABLES" \
+		"$OUT/static-static" tables sframe-run)"
+}
+
+static_programs_take_no_table_of_others() {
+	[ "$(static_tables)" = "1 0" ]
+	each_table chmod 666
+	[ "$(static_tables)" = "0 1" ]
+	each_table chmod 644
+	if [ "$(id -u)" = 0 ]; then
+		each_table chown 65534
+		[ "$(static_tables)" = "0 1" ]
+		each_table chown 0
+	fi
+	# A number of segments that is more than there is room for.
+	# shellcheck disable=SC2016 # the inner shell's
+	each_table sh -c 'for f; do printf "\377\377\377\377" |
+		dd bs=1 seek=44 conv=notrunc status=none of="$f"; done' x
+	[ "$(static_tables)" = "0 1" ]
+	rm -r "${OUT:?}/$TABLES"
+	fill_audit_cache
+}
+
+static_programs_are_not_killed_by_filters() {
+	local count_none=("$OUT/static-static" tables /no/such/table)
+
+	[ "$(filtered "$SFRAME" run "${count_none[@]}" 2> "$OUT/filtered.err")" = 0 ]
+	has "$OUT/filtered.err" "a seccomp filter might kill it for prctl(); it runs without"
+	[ "$(filtered env SFRAME_AUDIT=off "$SFRAME" run "${count_none[@]}" \
+		2> "$OUT/filtered.err")" = 0 ]
+	[ ! -s "$OUT/filtered.err" ]
+	status 159 filtered env SFRAME_AUDIT=seccomp "$SFRAME" run "${count_none[@]}"
+}
+
+# Who is traced at exec gets none of the rights that the file gives.
+static_programs_keep_capabilities() {
+	local tmp user=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+
+	tmp=$(mktemp -d)
+	chmod 755 "$tmp"
+	cp "$SFRAME" "$tmp/sframe"
+	cp "$OUT/static-static" "$tmp/program"
+	# cap_net_raw, permitted and effective
+	python3 -c 'import os, struct, sys
+os.setxattr(sys.argv[1], "security.capability", struct.pack("<5I", 0x2000001, 1 << 13, 0, 0, 0))' \
+		"$tmp/program"
+	[ "$("${user[@]}" "$tmp/program" status CapEff)" = 0000000000002000 ]
+	[ "$("${user[@]}" "$tmp/sframe" run "$tmp/program" status CapEff 2> "$OUT/cap.err")" = \
+		0000000000002000 ]
+	# It is left alone, whatever the kernel can do.
+	[ ! -s "$OUT/cap.err" ]
+	rm -r "$tmp"
+}
+
+# try_with_tables NAME FUNCTION: without them it would prove nothing.
+try_with_tables() {
+	if has_feature; then
+		try "$@"
+	else
+		skip "$1" "the kernel takes no tables"
+	fi
 }
 
 audit_cases() {
@@ -256,19 +340,25 @@ audit_cases() {
 	try audit-cache fill_audit_cache
 	try audit-no-tls library_has_no_tls_and_needs_none
 	try audit-programs programs_run_as_without
-	try audit-tables tables_are_mapped
+	try_with_tables audit-tables tables_are_mapped
 	try audit-unloaded library_goes_where_it_is_of_no_use
-	try audit-dlopen dlopen_maps_and_dlclose_unmaps
-	try audit-fork forked_processes_load_on
-	try audit-bad-tables bad_tables_are_ignored
-	try audit-damaged-tables damaged_tables_do_no_harm
-	try audit-seccomp filters_are_survived
+	try_with_tables audit-dlopen dlopen_maps_and_dlclose_unmaps
+	try_with_tables audit-fork forked_processes_load_on
+	try_with_tables audit-bad-tables bad_tables_are_ignored
+	try_with_tables audit-damaged-tables damaged_tables_do_no_harm
+	try_with_tables audit-seccomp filters_are_survived
+	try audit-seccomp-inherited inherited_filter_is_seen
+	try audit-missing-library missing_library_is_told
 	if [ "$(id -u)" = 0 ]; then
-		try audit-set-user-id set_user_id_ignores_it
+		try_with_tables audit-set-user-id set_user_id_ignores_it
 	else
 		skip audit-set-user-id "needs root"
 	fi
-	try audit-static-tls static_tls_is_left
+	try_with_tables audit-static-tls static_tls_is_left
 	try run-static-programs build_static_programs
 	try run-static static_programs_run
+	try_with_tables run-static-tables static_programs_have_tables
+	try_with_tables run-static-bad-tables static_programs_take_no_table_of_others
+	try run-static-seccomp static_programs_are_not_killed_by_filters
+	try_as_root run-static-capabilities static_programs_keep_capabilities
 }

@@ -13,6 +13,9 @@
  *	fork LIB N TEXT		load LIB in a child, in a child of that, and so on
  *				N times; prints the number of mappings in the last
  *	filter LIB		load it when prctl() kills
+ *	filtered PROGRAM [ARGUMENT]...
+ *				run it where prctl() kills
+ *	status NAME		print that value of /proc/self/status
  *	strict			enter seccomp's strict mode and end
  *	load LIB		only that
  *	spin SECONDS		use that much of a processor
@@ -26,6 +29,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,7 +169,7 @@ static int load(const char *lib)
 	return 1;
 }
 
-static int load_filtered(const char *lib)
+static bool set_filter(void)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
@@ -176,10 +180,35 @@ static int load_filtered(const char *lib)
 	};
 	struct sock_fprog filter = { 4, code };
 
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter))
-		return 2;
-	return load(lib);
+	return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
+	       !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
+}
+
+static int load_filtered(const char *lib)
+{
+	return set_filter() ? load(lib) : 2;
+}
+
+static int run_filtered(char **argv)
+{
+	if (set_filter())
+		execvp(*argv, argv);
+	return 2;
+}
+
+static int print_status(const char *name)
+{
+	FILE *status = fopen("/proc/self/status", "re");
+	size_t len = strlen(name);
+	char line[4096];
+	int ret = 1;
+
+	while (status && ret && fgets(line, sizeof(line), status))
+		if (!strncmp(line, name, len) && line[len] == ':')
+			ret = printf("%s", line + len + 2) < 0;
+	if (status)
+		fclose(status);
+	return ret;
 }
 
 static int strict(void)
@@ -271,6 +300,10 @@ int main(int argc, char **argv)
 		return load_apart(argv[2], argv[3]);
 	if (!strcmp(what, "filter") && argc == 3)
 		return load_filtered(argv[2]);
+	if (!strcmp(what, "filtered") && argc > 2)
+		return run_filtered(argv + 2);
+	if (!strcmp(what, "status") && argc == 3)
+		return print_status(argv[2]);
 	if (!strcmp(what, "strict"))
 		return strict();
 	if (!strcmp(what, "load") && argc == 3)

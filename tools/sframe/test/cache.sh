@@ -54,6 +54,27 @@ damaged_table_is_made_anew() {
 	: > "$table"
 	cache "$OUT/programs" > "$OUT/cache.out"
 	cmp "$table" "$OUT/good"
+	# Of an earlier version.
+	printf '\1' | dd bs=1 seek=8 conv=notrunc status=none of="$table"
+	cache "$OUT/programs" > "$OUT/cache.out"
+	has "$OUT/cache.out" "1 written"
+	cmp "$table" "$OUT/good"
+}
+
+# libsframe-audit.so will not take them.
+table_that_others_can_write_is_made_anew() {
+	local table
+
+	table=$(table_files | head -n 1)
+	chmod 664 "$table"
+	cache "$OUT/programs" > "$OUT/cache.out"
+	has "$OUT/cache.out" "1 written"
+	[ "$(stat -c %a "$table")" = 644 ]
+	[ "$(id -u)" = 0 ] || return 0
+	chown 65534 "$table"
+	cache "$OUT/programs" > "$OUT/cache.out"
+	has "$OUT/cache.out" "1 written"
+	[ "$(stat -c %u "$table")" = 0 ]
 }
 
 formats_lie_side_by_side() {
@@ -81,12 +102,15 @@ concurrent_fills_agree() {
 	[ "$(table_files | wc -l)" = 7 ]
 }
 
+# What takes long enough to be interrupted.
+MUCH=(/usr/bin /usr/lib/x86_64-linux-gnu)
+
 # interrupt SIGNAL DELAY DIR: fill DIR, and send the signal after a while.
 interrupt() {
 	local fill
 
 	# Wherever it is by then is as good as elsewhere.
-	env --default-signal="$1" "$SFRAME" cache --cache-dir "$3" --jobs 2 /usr/bin \
+	env --default-signal="$1" "$SFRAME" cache --cache-dir "$3" --jobs 2 "${MUCH[@]}" \
 		> "$OUT/null" 2>&1 & fill=$!
 	sleep "$2"
 	kill -"$1" $fill
@@ -101,7 +125,7 @@ tables_are_whole() {
 	local table
 
 	find "$1" -type f > "$OUT/interrupted"
-	! grep -v '\.v3$' "$OUT/interrupted"
+	[ "$(grep -cv '\.v3$' "$OUT/interrupted")" = 0 ]
 	while read -r table; do
 		"$SFRAME" dump "$table" > "$OUT/null"
 	done < "$OUT/interrupted"
@@ -127,8 +151,8 @@ interrupted_fill_is_resumed() {
 	interrupt INT 0.2 "$dir"
 	tables_are_whole "$dir"
 	before=$(wc -l < "$OUT/interrupted")
-	"$SFRAME" cache --cache-dir "$dir" --jobs 2 /usr/bin > "$OUT/cache.out"
-	"$SFRAME" cache --cache-dir "$OUT/whole" --jobs 2 /usr/bin > "$OUT/null"
+	"$SFRAME" cache --cache-dir "$dir" --jobs 2 "${MUCH[@]}" > "$OUT/cache.out"
+	"$SFRAME" cache --cache-dir "$OUT/whole" --jobs 2 "${MUCH[@]}" > "$OUT/null"
 	all=$(find "$OUT/whole" -type f | wc -l)
 	has "$OUT/cache.out" " $((all - before)) written"
 	diff -r "$dir" "$OUT/whole"
@@ -214,7 +238,6 @@ check_all_takes_the_same_files() {
 }
 
 files_of_others_are_not_for_all() {
-	[ "$(id -u)" = 0 ] || return 0
 	make_system "$OUT/system"
 	rm -rf "$OUT/cache"
 	chown 65534 "$OUT/system/opt/app/d"
@@ -222,8 +245,119 @@ files_of_others_are_not_for_all() {
 	cache --all --root "$OUT/system" > "$OUT/cache.out"
 	has "$OUT/cache.out" "6 written"
 	has "$OUT/cache.out" "2 that others may change"
-	cache "$OUT/system/opt/app/d" > "$OUT/cache.out"
-	has "$OUT/cache.out" "1 written"
+	# Whoever names a directory has not looked at each file in it.
+	cache "$OUT/system/opt" > "$OUT/cache.out"
+	has "$OUT/cache.out" " 0 written"
+	has "$OUT/cache.out" "1 that others may change"
+	cache "$OUT/system/opt" "$OUT/system/opt/app/d" > "$OUT/cache.out"
+	has "$OUT/cache.out" " 1 written"
+	lacks "$OUT/cache.out" "others may change"
+}
+
+# with_nosuid DIR COMMAND...: DIR is mounted so for the command.
+with_nosuid() {
+	# shellcheck disable=SC2016 # the inner shell's
+	unshare -m sh -ec 'mount --bind "$1" "$1"; mount -o remount,bind,nosuid "$1"
+		shift; exec "$@"' x "$@"
+}
+
+files_of_media_are_not_for_all() {
+	local system=$OUT/system
+
+	make_system "$system"
+	rm -rf "$OUT/cache"
+	with_nosuid "$system" "$CHECKED" cache --cache-dir "$OUT/cache" --all --root "$system" \
+		> "$OUT/cache.out"
+	has "$OUT/cache.out" ": 11 files: 0 written"
+	has "$OUT/cache.out" "11 that others may change"
+	with_nosuid "$system" "$CHECKED" cache --cache-dir "$OUT/cache" "$system/opt/app/d" \
+		> "$OUT/cache.out"
+	has "$OUT/cache.out" "1 files: 1 written"
+}
+
+# The cache's file for a program.
+table_of() {
+	readelf -n "$1" | sed -nE "s|.*Build ID: (..)(.*)|$OUT/cache/\1/\2.v3|p"
+}
+
+# In a mount namespace of their own users may make root any file's owner.
+files_of_containers_are_not_for_all() {
+	local dir=$OUT/container program=$OUT/container-program pid tries name=''
+
+	rm -rf "$dir" "$OUT/cache"
+	mkdir "$dir"
+	echo '#include <unistd.h>
+		int main(int argc, char **argv) { return argc + (argv == 0) + pause(); }' |
+		gcc -O2 -static -Wl,--build-id -o "$program" -x c -
+	# shellcheck disable=SC2016 # the inner shell's
+	unshare -m sh -ec 'mount -t tmpfs none "$1"; cp "$2" "$1/program"
+		exec chroot "$1" /program' x "$dir" "$program" & pid=$!
+	for ((tries = 0; tries < 500; tries++)); do
+		name=$(readlink "/proc/$pid/exe")
+		[[ "$name" != */container/program ]] || break
+		sleep 0.01
+	done
+	# Where the process's maps say that it is, whatever root has a part in that.
+	mkdir -p "/proc/$pid/root${name%/*}"
+	ln "/proc/$pid/root/program" "/proc/$pid/root$name"
+	cache --running > "$OUT/cache.out"
+	cat "$OUT/cache.out"
+	kill $pid
+	wait $pid || true
+	[ "$tries" -lt 500 ]
+	[ ! -e "$(table_of "$program")" ]
+	# Here it is in the caller's.
+	"$program" & pid=$!
+	cache --running > "$OUT/cache.out"
+	kill $pid
+	wait $pid || true
+	[ -e "$(table_of "$program")" ]
+}
+
+without_proc() {
+	# shellcheck disable=SC2016 # the inner shell's
+	unshare -m sh -ec 'mount -t tmpfs none /proc; exec "$@"' x "$@"
+}
+
+missing_proc_is_told() {
+	status 1 without_proc "$SFRAME" cache --cache-dir "$OUT/cache" --running \
+		> "$OUT/cache.out" 2> "$OUT/cache.err"
+	has "$OUT/cache.err" "sframe: /proc: it shows no process; mount it"
+	has "$OUT/cache.out" "1 failed"
+	status 1 without_proc "$SFRAME" cache --cache-dir "$OUT/cache" "$OUT/programs" \
+		> "$OUT/cache.out" 2> "$OUT/cache.err"
+	has "$OUT/cache.err" "it can be opened only where /proc is mounted; it is passed over"
+}
+
+# Files come and go, and change what they are, between one look and the next.
+changing_files_are_survived() {
+	local dir=$OUT/broken-list programs=$OUT/programs swap
+
+	rm -rf "$dir" "$OUT/cache"
+	cp -r "$HERE/.." "$dir"
+	sed -i '/^	struct object obj;$/a if (strstr(name, "vanish")) unlink(name);' \
+		"$dir/cache.c"
+	swap="if (strstr(name, \"swap\")) rename(\"$OUT/fifo\", name);"
+	sed -i "/^	Elf64_Ehdr ehdr;\$/a $swap" "$dir/cache_list.c"
+	make -s -C "$dir" O="$dir/out" CFLAGS=-O0 "$dir/out/sframe"
+	cache_programs
+	cp "$programs/O2" "$programs/vanish"
+	cp "$programs/O2" "$programs/swap"
+	rm -f "$OUT/fifo"
+	block_writer "$OUT/fifo"
+	status 0 "$dir/out/sframe" cache --cache-dir "$OUT/cache" --verbose "$programs" \
+		> "$OUT/cache.out" 2> "$OUT/cache.err"
+	cat "$OUT/cache.out" "$OUT/cache.err"
+	writer_is_blocked "$programs/swap"
+	[ ! -s "$OUT/cache.err" ]
+	has "$OUT/cache.out" "vanish: it is gone"
+	has "$OUT/cache.out" "6 files: 5 written"
+	has "$OUT/cache.out" ", 1 gone), 0 failed"
+	# One that was named is missed.
+	cp "$programs/O2" "$programs/vanish"
+	status 1 "$dir/out/sframe" cache --cache-dir "$OUT/cache" "$programs/vanish" \
+		2> "$OUT/cache.err"
+	has "$OUT/cache.err" "vanish: No such file or directory; it gets no table"
 }
 
 # What ends a worker is put into the tool, since no file is known that would do.
@@ -258,7 +392,6 @@ crashing_worker_fails_alone() {
 unreadable_is_told_and_passed_over() {
 	local tmp
 
-	[ "$(id -u)" = 0 ] || return 0
 	tmp=$(mktemp -d)
 	chmod 755 "$tmp"
 	cp "$SFRAME" "$tmp/sframe"
@@ -377,15 +510,20 @@ cache_cases() {
 	try audit-program compile "$HERE/audit_program.c" "$OUT/audit_program"
 	try cache-second-fill second_fill_writes_nothing
 	try cache-damaged-table damaged_table_is_made_anew
+	try cache-table-of-others table_that_others_can_write_is_made_anew
 	try cache-formats formats_lie_side_by_side
 	try cache-concurrent concurrent_fills_agree
 	try cache-interrupted interrupted_fill_leaves_whole_tables
 	try cache-resumed interrupted_fill_is_resumed
 	try cache-all all_is_the_whole_system
 	try check-all check_all_takes_the_same_files
-	try cache-files-of-others files_of_others_are_not_for_all
+	try_as_root cache-files-of-others files_of_others_are_not_for_all
+	try_as_root cache-files-of-media files_of_media_are_not_for_all
+	try_as_root cache-files-of-containers files_of_containers_are_not_for_all
+	try_as_root cache-no-proc missing_proc_is_told
+	try cache-changing-files changing_files_are_survived
 	try cache-worker crashing_worker_fails_alone
-	try cache-unreadable unreadable_is_told_and_passed_over
+	try_as_root cache-unreadable unreadable_is_told_and_passed_over
 	try cache-progress progress_is_for_terminals
 	try cache-hostile-file hostile_file_fails_alone
 	try cache-damaged-programs damaged_programs_are_survived

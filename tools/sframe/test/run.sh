@@ -61,6 +61,15 @@ hostile_files() {
 	fi
 }
 
+helpers_can_fail() {
+	echo text > "$OUT/helpers"
+	has "$OUT/helpers" text
+	lacks "$OUT/helpers" other
+	status 1 has "$OUT/helpers" other
+	status 1 lacks "$OUT/helpers" text
+	status 1 lacks "$OUT/helpers.missing" text
+}
+
 programs() {
 	try program-O0 program_equals_eh_frame O0 -O0
 	try program-O2 program_equals_eh_frame O2 -O2
@@ -79,6 +88,7 @@ programs() {
 
 main() {
 	mkdir -p "$OUT/log"
+	try helpers helpers_can_fail
 	try build build_both
 	try rules-link link_rules
 	try rules-v2 rules_are_those_written_down v2
@@ -94,7 +104,10 @@ main() {
 	try signal-trampoline signal_trampoline_is_marked
 	try no-section-headers no_section_headers_same_table
 	try debug_frame debug_frame_fills_in
+	try both-sections both_sections_are_read_whole
+	try both-sections-gcc debug_frame_of_one_file_is_read_whole
 	try no-unwind-data files_without_unwind_data_are_told
+	try no-device what_is_no_file_is_not_opened
 	try truncated truncated_file_fails_others_go_on
 	try usage usage_and_exit_status
 	try check-notices-faults check_notices_faults

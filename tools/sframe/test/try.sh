@@ -47,11 +47,33 @@ has() {
 	}
 }
 
+# lacks FILE TEXT: FILE must not contain TEXT.  ("! grep" as a statement fails nothing:
+# set -e passes over what "!" begins.)
+lacks() {
+	[ -r "$1" ] || {
+		echo "$1 cannot be read"
+		return 1
+	}
+	! grep -nF -- "$2" "$1" || {
+		echo "$1 contains: $2"
+		return 1
+	}
+}
+
 # skip NAME REASON: a case that cannot run here.
 skip() {
 	RUN=$((RUN + 1))
 	SKIPPED=$((SKIPPED + 1))
 	echo "skipped $1: $2"
+}
+
+# try_as_root NAME FUNCTION [ARG...]: a case that needs root.
+try_as_root() {
+	if [ "$(id -u)" = 0 ]; then
+		try "$@"
+	else
+		skip "$1" "needs root"
+	fi
 }
 
 # finish NAME: the suite's line; its status is the script's.
