@@ -539,9 +539,9 @@ TEST_F(filled, readers_never_miss)
 			reads += readers[i].reads;
 		}
 	}
-	ksft_print_msg("figure readers: %lu lookups of present ids, %lu missed (%.2f %%), %lu wrong\n",
+	ksft_print_msg("figure readers: %lu lookups, %lu missed (%.2f %%), %lu wrong\n",
 		       reads, missed, 100.0 * missed / reads, wrong);
-	ksft_print_msg("figure iterator: %lu rounds, %lu missed some, %lu had some twice; %u ids changed\n",
+	ksft_print_msg("figure iterator: %lu rounds, %lu missed, %lu twice; %u ids changed\n",
 		       readers[READERS].reads, readers[READERS].missed,
 		       readers[READERS].wrong, changed);
 	EXPECT_EQ(0, missed);

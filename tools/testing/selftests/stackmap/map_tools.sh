@@ -102,7 +102,8 @@ bpftool_show() {
 }
 
 bpftrace_stacks() {
-	timeout 60 bpftrace -e 'tracepoint:syscalls:sys_enter_getpgid { @[ustack(8), kstack(8)] = count(); }
+	timeout 60 bpftrace -e 'tracepoint:syscalls:sys_enter_getpgid {
+			@[ustack(8), kstack(8)] = count(); }
 		interval:s:3 { exit(); }' >"$WORK/bpftrace" 2>&1 &
 	local pid=$!
 
@@ -157,7 +158,8 @@ main() {
 		echo "# bcc: not run, KERNEL_BUILD is not set"
 	fi
 	echo "1..$number"
-	echo "# Totals: pass:$((number - failed - skipped)) fail:$failed xfail:0 xpass:0 skip:$skipped error:0"
+	echo "# Totals: pass:$((number - failed - skipped)) fail:$failed xfail:0 xpass:0" \
+		"skip:$skipped error:0"
 	[ "$failed" -eq 0 ]
 }
 
