@@ -14,7 +14,7 @@
 #include "map_lib.h"
 
 #undef TEST_TIMEOUT_DEFAULT
-#define TEST_TIMEOUT_DEFAULT 120
+#define TEST_TIMEOUT_DEFAULT 280
 
 #define ENTRIES	512
 /* Few enough that the base finds most of them a slot. */
