@@ -10,7 +10,6 @@
 #include <time.h>
 
 #include "shim.h"
-#include "stack_mem.c"
 #include "stack_table.c"
 #include "test.h"
 

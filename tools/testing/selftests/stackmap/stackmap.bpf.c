@@ -25,10 +25,6 @@ long last_id;
 __u64 taken, full, exist, other;
 __u64 id_ns, walk_ns, empty_ns, walked;
 
-/* Stacks that burst() is to take; it clears this when it has. */
-__u32 burst_wanted;
-__u64 burst_taken, burst_nomem;
-
 /* Output of the two programs for nesting */
 long outer_id;
 __u64 nested;
@@ -86,25 +82,5 @@ int inner(void *ctx)
 		return 0;
 	if (bpf_get_stack(ctx, nested_frames, sizeof(nested_frames), 0) > 0)
 		nested++;
-	return 0;
-}
-
-/*
- * By timer interrupt: many new stacks in one stretch with interrupts off, as each
- * skips another number of frames.
- */
-SEC("?perf_event")
-int burst(void *ctx)
-{
-	long id;
-
-	if (bpf_get_current_pid_tgid() >> 32 != pid || !burst_wanted)
-		return 0;
-	for (__u32 skip = 0; skip < MAX_DEPTH && skip < burst_wanted; skip++) {
-		id = bpf_get_stackid(ctx, &stacks, BPF_F_USER_STACK | skip);
-		burst_taken += id >= 0;
-		burst_nomem += id == -12 /* ENOMEM */;
-	}
-	burst_wanted = 0;
 	return 0;
 }

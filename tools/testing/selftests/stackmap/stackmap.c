@@ -11,7 +11,6 @@
  *        stackmap --lost N   put N stacks into a map of N entries, and tell
  */
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -33,9 +32,6 @@ static struct stackmap_bpf *skel;
 /* The two return addresses in descend(), by bit */
 static __u64 return_to[2];
 
-/* What a stack waits for to become 0, if anything */
-static volatile __u32 *wait_for_burst;
-
 /* A leaf without a frame of its own: frame 0 is in descend(). */
 static inline __attribute__((always_inline)) void trap(void)
 {
@@ -50,8 +46,6 @@ static __attribute__((noinline, noclone)) void descend(unsigned int number,
 {
 	if (!bits) {
 		trap();
-		while (wait_for_burst && *wait_for_burst)
-			;
 		asm volatile("");
 		return;
 	}
@@ -101,8 +95,6 @@ static long read_number(__u32 id, unsigned int bits)
 
 /* Load the programs for test_nested() instead of the usual one. */
 static bool nesting;
-/* Load the one for test_burst() as well. */
-static bool bursting;
 
 static bool load(__u32 max_entries, __u32 depth, __u32 map_flags)
 {
@@ -116,7 +108,6 @@ static bool load(__u32 max_entries, __u32 depth, __u32 map_flags)
 	bpf_program__set_autoload(skel->progs.outer, nesting);
 	bpf_program__set_autoload(skel->progs.inner, nesting);
 	bpf_program__set_autoload(skel->progs.take_stack, !nesting);
-	bpf_program__set_autoload(skel->progs.burst, bursting);
 	bpf_map__set_max_entries(skel->maps.stacks, max_entries);
 	bpf_map__set_value_size(skel->maps.stacks, depth * sizeof(__u64));
 	bpf_map__set_map_flags(skel->maps.stacks, map_flags);
@@ -410,59 +401,6 @@ out:
 	nesting = false;
 }
 
-/* A timer interrupt for this task, each millisecond of it */
-static struct bpf_link *attach_burst(void)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(attr),
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = 1000000,
-	};
-	int fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
-
-	return fd < 0 ? NULL : bpf_program__attach_perf_event(skel->progs.burst, fd);
-}
-
-/*
- * Bursts of new stacks with interrupts off, each as large as the reserve of a map
- * with 64 times as many entries.
- */
-static bool bursts(__u32 map_flags)
-{
-	enum { BURST = 100, ROUNDS = 5 };
-	struct bpf_link *link;
-	bool ok;
-
-	if (!load(BURST * 64, 127, map_flags))
-		return false;
-	link = attach_burst();
-	for (unsigned int i = 0; link && i < ROUNDS; i++) {
-		skel->bss->burst_wanted = BURST;
-		wait_for_burst = &skel->bss->burst_wanted;
-		/* The outer bits differ, so all stacks do. */
-		descend(i << 18, 21 + BURST);
-		wait_for_burst = NULL;
-	}
-	ksft_print_msg("burst%s: %d times %d stacks with interrupts off: %llu taken, %llu lost\n",
-		       map_flags ? " without a reserve" : "", ROUNDS, BURST,
-		       skel->bss->burst_taken, skel->bss->burst_nomem);
-	ok = link && skel->bss->burst_taken == BURST * ROUNDS &&
-	     counter("stacks_lost_nomem") == 0;
-	bpf_link__destroy(link);
-	unload();
-	return ok;
-}
-
-static void test_burst(void)
-{
-	bursting = true;
-	ksft_test_result(bursts(0), "burst: as many stacks as the reserve has objects\n");
-	/* How many get in depends on the allocator. */
-	bursts(BPF_F_NO_PREALLOC);
-	bursting = false;
-}
-
 static int compare(const void *a, const void *b)
 {
 	__u64 x = *(const __u64 *)a, y = *(const __u64 *)b;
@@ -470,20 +408,18 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Median cost of bpf_get_stackid() for stacks of @frames frames. */
-static void bench_depth(unsigned int frames, bool hit, bool fast)
+/* Median cost of bpf_get_stackid() for stacks of about @depth frames. */
+static void bench_depth(unsigned int depth, bool hit, bool fast)
 {
 	enum { N = 201 };
 	__u64 id[N], walk[N], empty[N];
-	unsigned int lost = 0, depth;
+	unsigned int lost = 0;
 
 	/*
 	 * First to know how deep it is, then into that room, so that there is
 	 * nothing to clear; and one more, so that the walk finds its end.
 	 */
 	skel->bss->walk_size = 127 * sizeof(__u64);
-	take(~0U, 8);
-	depth = frames - (skel->bss->walked / sizeof(__u64) - 8);
 	take(~0U, depth);
 	skel->bss->walk_size = skel->bss->walked + sizeof(__u64);
 	skel->bss->flags = BPF_F_USER_STACK | (fast ? BPF_F_FAST_STACK_CMP : 0);
@@ -505,7 +441,7 @@ static void bench_depth(unsigned int frames, bool hit, bool fast)
 
 static int bench(void)
 {
-	static const unsigned int depths[] = { 13, 20, 60, 110 };
+	static const unsigned int depths[] = { 8, 20, 60, 110 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(depths); i++) {
 		if (!load(8192, 127, 0))
@@ -534,7 +470,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	ksft_print_header();
-	ksft_set_plan(17);
+	ksft_set_plan(16);
 	test_capacity(1024);
 	test_capacity(16384);
 	test_ids();
@@ -543,6 +479,5 @@ int main(int argc, char **argv)
 	test_deep();
 	test_readers();
 	test_nested();
-	test_burst();
 	ksft_finished();
 }
