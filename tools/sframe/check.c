@@ -105,7 +105,7 @@ static void check_entries(const char *name, const struct report *report)
 	if (entries_equal(want, got))
 		return;
 	num_failed++;
-	complain(name, "of %llu (%llu, %llu) entries %llu (%llu, %llu) were read; report this",
+	complain(name, "of %llu entries (%llu empty, %llu twice) %llu (%llu, %llu) were read",
 		 n(want->all), n(want->empty), n(want->repeated), n(got->all),
 		 n(got->empty), n(got->repeated));
 }
