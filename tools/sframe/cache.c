@@ -108,7 +108,7 @@ static const char * const skipped_for[NUM_OUTCOMES] = {
  * @found:	Set before: the user did not name it.
  * @outcome:	What became of it.
  * @bytes:	Size of the table's file, where one was written.
- * @read:	Size of the file, where one was written.
+ * @read:	Size of the file, where its unwind information was read.
  * @error:	What failed; empty: it has been told.
  */
 struct fill {
@@ -155,28 +155,46 @@ static enum outcome fail(struct fill *fill, const char *error)
 	return FAILED;
 }
 
+/*
+ * Copies of an object share a table, and may be at work at the same time: the later
+ * one finds the table there.
+ */
+static enum outcome write_once(struct fill *fill, const struct object *obj,
+			       const struct cfi *cfi, const char *name)
+{
+	int lock = lock_directory(name);
+	enum outcome outcome = PRESENT;
+	const char *error;
+	struct stat st;
+
+	if (!cache_file_fits(name, obj, options.format)) {
+		error = cache_write(obj, cfi, options.format, name);
+		outcome = error ? fail(fill, error) : WRITTEN;
+	}
+	if (outcome == WRITTEN && !stat(name, &st))
+		fill->bytes = st.st_size;
+	if (lock >= 0)
+		close(lock);
+	return outcome;
+}
+
 static enum outcome write_table(struct fill *fill, const struct object *obj,
 				const char *name)
 {
+	enum outcome outcome;
 	struct cfi cfi = { };
-	struct stat st;
-	const char *error;
 	int err;
 
+	fill->read = obj->file_size;
 	if (!cfi_read(obj, &cfi)) {
-		error = cfi.error;
+		outcome = fail(fill, cfi.error);
 	} else {
 		err = make_directories(name);
-		error = err ? strerror(-err) :
-			cache_write(obj, &cfi, options.format, name);
+		outcome = err ? fail(fill, strerror(-err)) :
+			  write_once(fill, obj, &cfi, name);
 	}
-	if (error)
-		fail(fill, error);
-	else if (!stat(name, &st))
-		fill->bytes = st.st_size;
-	fill->read = obj->file_size;
 	cfi_free(&cfi);
-	return error ? FAILED : WRITTEN;
+	return outcome;
 }
 
 /*
@@ -391,12 +409,6 @@ static int prepare_dir(void)
 	return EXIT_OK;
 }
 
-static int usage(void)
-{
-	fputs("Try 'sframe cache --help'.\n", stderr);
-	return EXIT_USAGE;
-}
-
 static bool take_option(int c)
 {
 	switch (c) {
@@ -499,20 +511,20 @@ int cache_main(int argc, char **argv)
 			return EXIT_OK;
 		}
 		if (c == '?')
-			return usage();
+			return EXIT_USAGE;
 		if (!take_option(c)) {
 			complain("cache", "'%s' is not a value for that option",
 				 optarg);
-			return usage();
+			return EXIT_USAGE;
 		}
 	}
 	if (optind == argc && !options.all && !options.running) {
 		complain("cache", "nothing to do; name files, --running or --all");
-		return usage();
+		return EXIT_USAGE;
 	}
 	if (options.root && !options.all) {
 		complain("cache", "--root is for --all; give that, too");
-		return usage();
+		return EXIT_USAGE;
 	}
 	return run(argv + optind, argc - optind);
 }

@@ -24,6 +24,7 @@ char *cache_default_dir(void);
 char *cache_file_name(const char *dir, const struct object *obj,
 		      enum format format);
 int make_directories(const char *path);
+int lock_directory(const char *path);
 int cache_open(const char *name, const struct object *obj, enum format format,
 	       struct sframe_file *head);
 bool cache_file_fits(const char *name, const struct object *obj,

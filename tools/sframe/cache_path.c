@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Where the cache is, and what lies in it. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -115,6 +117,25 @@ static bool has_table(int fd, const struct object *obj, enum format format,
 	       !table_open(&table, bytes, head->table_size, head->table_vaddr);
 	free(bytes);
 	return good;
+}
+
+/**
+ * lock_directory() - keep others from filling a directory
+ * @path:	A file in it.
+ *
+ * Return: a file whose close ends that; -1: none, where the file system has no locks.
+ */
+int lock_directory(const char *path)
+{
+	char *dir = strndup(path, strrchr(path, '/') - path);
+	int fd = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	free(dir);
+	if (fd >= 0 && flock(fd, LOCK_EX)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
 }
 
 /**

@@ -192,12 +192,6 @@ static int run(const struct file_list *list, char **names, size_t num_names,
 	return ret;
 }
 
-static int usage(void)
-{
-	fputs("Try 'sframe check --help'.\n", stderr);
-	return EXIT_USAGE;
-}
-
 int check_main(int argc, char **argv)
 {
 	unsigned int jobs = 1, seconds = 300;
@@ -238,20 +232,20 @@ int check_main(int argc, char **argv)
 			fputs(help, stdout);
 			return EXIT_OK;
 		default:
-			return usage();
+			return EXIT_USAGE;
 		}
 	}
 	if (!good) {
 		complain("check", "'%s' is not a value for that option", optarg);
-		return usage();
+		return EXIT_USAGE;
 	}
 	if (root && !all) {
 		complain("check", "--root is for --all; give that, too");
-		return usage();
+		return EXIT_USAGE;
 	}
 	if (optind == argc && !all) {
 		complain("check", "no file to check; name some, or --all");
-		return usage();
+		return EXIT_USAGE;
 	}
 	for (int i = 0; i < NUM_FORMATS; i++)
 		options.asked[i] = !format || format == FORMAT_V2 + i;

@@ -198,7 +198,6 @@ int dump_main(int argc, char **argv)
 			fputs(help, stdout);
 			return EXIT_OK;
 		default:
-			fputs("Try 'sframe dump --help'.\n", stderr);
 			return EXIT_USAGE;
 		}
 	}

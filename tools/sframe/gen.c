@@ -120,12 +120,6 @@ static int gen_file(const struct gen_options *options, const char *name)
 	return ret;
 }
 
-static int usage(void)
-{
-	fputs("Try 'sframe gen --help'.\n", stderr);
-	return EXIT_USAGE;
-}
-
 static bool parse_vaddr(const char *text, struct gen_options *options)
 {
 	char *end;
@@ -160,18 +154,18 @@ int gen_main(int argc, char **argv)
 			fputs(help, stdout);
 			return EXIT_OK;
 		default:
-			return usage();
+			return EXIT_USAGE;
 		}
 	}
 	if (!good) {
 		complain("gen", "'%s' is not a value for that option", optarg);
-		return usage();
+		return EXIT_USAGE;
 	}
 	if (optind == argc || (options.output && optind + 1 != argc)) {
 		complain("gen", "%s", optind == argc ?
 			 "no file to read; name one" :
 			 "--output is for one file; name one, or leave it out");
-		return usage();
+		return EXIT_USAGE;
 	}
 	for (; optind < argc; optind++)
 		ret |= gen_file(&options, argv[optind]);

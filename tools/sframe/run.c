@@ -330,12 +330,6 @@ static int run(char **argv)
 	return errno == ENOENT ? EXIT_NO_PROGRAM : EXIT_CANNOT_RUN;
 }
 
-static int usage(void)
-{
-	fputs("Try 'sframe run --help'.\n", stderr);
-	return EXIT_USAGE;
-}
-
 int run_main(int argc, char **argv)
 {
 	int c;
@@ -346,7 +340,7 @@ int run_main(int argc, char **argv)
 		case 'c':
 			if (*optarg != '/') {
 				complain(optarg, "is not an absolute path; name one");
-				return usage();
+				return EXIT_USAGE;
 			}
 			setenv("SFRAME_CACHE_DIR", optarg, 1);
 			break;
@@ -357,12 +351,12 @@ int run_main(int argc, char **argv)
 			fputs(help, stdout);
 			return EXIT_OK;
 		default:
-			return usage();
+			return EXIT_USAGE;
 		}
 	}
 	if (optind == argc) {
 		complain("run", "no program to run; name one");
-		return usage();
+		return EXIT_USAGE;
 	}
 	return run(argv + optind);
 }

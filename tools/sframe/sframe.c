@@ -108,13 +108,20 @@ static int finish(int ret)
 
 int main(int argc, char **argv)
 {
+	int ret;
+
 	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
 		fputs(help, stdout);
 		return finish(EXIT_OK);
 	}
-	for (size_t i = 0; argc > 1 && i < ARRAY_SIZE(commands); i++)
-		if (!strcmp(argv[1], commands[i].name))
-			return finish(commands[i].main(argc - 1, argv + 1));
+	for (size_t i = 0; argc > 1 && i < ARRAY_SIZE(commands); i++) {
+		if (strcmp(argv[1], commands[i].name))
+			continue;
+		ret = commands[i].main(argc - 1, argv + 1);
+		if (ret == EXIT_USAGE)
+			fprintf(stderr, "Try 'sframe %s --help'.\n", argv[1]);
+		return finish(ret);
+	}
 	if (argc > 1)
 		complain(argv[1], "unknown command; gen, dump, check, cache and run are known");
 	fputs("Try 'sframe --help'.\n", stderr);

@@ -170,6 +170,22 @@ object() {
 		gcc -O2 -shared -fPIC -Wl,--build-id -o "$file" "$@" -x c -
 }
 
+# Whoever comes second finds the table there, at the same moment too.
+copies_are_written_once() {
+	local round copy
+
+	mkdir -p "$OUT/copies"
+	for ((copy = 0; copy < 16; copy++)); do
+		cp /usr/lib/x86_64-linux-gnu/libc.so.6 "$OUT/copies/$copy"
+	done
+	for ((round = 0; round < 3; round++)); do
+		rm -rf "$OUT/cache"
+		cache --jobs 8 "$OUT/copies" > "$OUT/cache.out"
+		has "$OUT/cache.out" "16 files: 1 written"
+		has "$OUT/cache.out" ", 15 there already"
+	done
+}
+
 # A system as --all has to see it: a file of each kind in each kind of place.
 make_system() {
 	local root=$1
@@ -282,7 +298,7 @@ table_of() {
 
 # In a mount namespace of their own users may make root any file's owner.
 files_of_containers_are_not_for_all() {
-	local dir=$OUT/container program=$OUT/container-program pid tries name=''
+	local dir=$OUT/container program=$OUT/container-program pid tries top name=''
 
 	rm -rf "$dir" "$OUT/cache"
 	mkdir "$dir"
@@ -298,8 +314,9 @@ files_of_containers_are_not_for_all() {
 		sleep 0.01
 	done
 	# Where the process's maps say that it is, whatever root has a part in that.
-	mkdir -p "/proc/$pid/root${name%/*}"
-	ln "/proc/$pid/root/program" "/proc/$pid/root$name"
+	top=/proc/$pid/root
+	mkdir -p "$top${name%/*}"
+	ln "$top/program" "$top$name"
 	cache --running > "$OUT/cache.out"
 	cat "$OUT/cache.out"
 	kill $pid
@@ -515,6 +532,7 @@ cache_cases() {
 	try cache-concurrent concurrent_fills_agree
 	try cache-interrupted interrupted_fill_leaves_whole_tables
 	try cache-resumed interrupted_fill_is_resumed
+	try cache-copies copies_are_written_once
 	try cache-all all_is_the_whole_system
 	try check-all check_all_takes_the_same_files
 	try_as_root cache-files-of-others files_of_others_are_not_for_all
