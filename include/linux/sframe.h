@@ -11,6 +11,19 @@
 
 #include <uapi/linux/sframe.h>
 
+/**
+ * enum sframe_origin - how a table came to be registered
+ * @SFRAME_EXEC:       By exec, of the executable or its interpreter.
+ * @SFRAME_PRCTL:      By the program.
+ * @SFRAME_DISCOVERED: The kernel found it in an object that the program has mapped.
+ *		       prctl() may replace it.
+ */
+enum sframe_origin {
+	SFRAME_EXEC,
+	SFRAME_PRCTL,
+	SFRAME_DISCOVERED,
+};
+
 #ifdef CONFIG_UNWIND_USER_SFRAME
 
 int sframe_register(const struct sframe_region *region);
@@ -27,6 +40,8 @@ void __sframe_exit_mm(struct mm_struct *mm);
 static inline void sframe_init_mm(struct mm_struct *mm)
 {
 	mm->sframe = NULL;
+	mm->sframe_nr = 0;
+	mm->sframe_seen = 0;
 }
 
 /**

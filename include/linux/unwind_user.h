@@ -17,18 +17,23 @@ struct pt_regs;
  * @UNWIND_USER_NOWAIT:	   Also maps what is in memory, but waits for no page to
  *			   be read; where sleeping is allowed.
  * @UNWIND_USER_FAULTABLE: May fault pages in; where sleeping is allowed.
+ * @UNWIND_USER_DEFERRED: The same, on the way back to user space.
  */
 enum unwind_user_access {
 	UNWIND_USER_RESIDENT,
 	UNWIND_USER_NOWAIT,
 	UNWIND_USER_FAULTABLE,
+	UNWIND_USER_DEFERRED,
+	UNWIND_USER_NR_ACCESSES,
 };
 
 /**
  * enum unwind_user_end - why a walk ended
  * @UNWIND_USER_COMPLETE: It reached the outermost frame.
  * @UNWIND_USER_FULL:	  The caller had room for no more frames.
- * @UNWIND_USER_NO_RULE:  Neither a table nor a frame pointer tells the caller.
+ * @UNWIND_USER_NO_TABLE: No table speaks of the code, and it keeps no frame pointer.
+ * @UNWIND_USER_NO_ROW:	  A table does, but has no row for it; nor is there a frame
+ *			  pointer.
  * @UNWIND_USER_NO_REGISTER: A table's rule counts from a register that is known in
  *			  the innermost frame alone.
  * @UNWIND_USER_FAULT:	  Memory that was needed could not be read.
@@ -40,13 +45,15 @@ enum unwind_user_access {
 enum unwind_user_end {
 	UNWIND_USER_COMPLETE,
 	UNWIND_USER_FULL,
-	UNWIND_USER_NO_RULE,
+	UNWIND_USER_NO_TABLE,
+	UNWIND_USER_NO_ROW,
 	UNWIND_USER_NO_REGISTER,
 	UNWIND_USER_FAULT,
 	UNWIND_USER_CORRUPT,
 	UNWIND_USER_BUDGET,
 	UNWIND_USER_NO_STACK,
 	UNWIND_USER_NO_MEMORY,
+	UNWIND_USER_NR_ENDS,
 };
 
 /**
@@ -66,6 +73,8 @@ struct unwind_user_trace {
 void unwind_user(struct unwind_user_trace *trace, struct pt_regs *regs,
 		 enum unwind_user_access access);
 
+void unwind_user_discover_later(void);
+
 /**
  * unwind_user_has_tables() - whether the current task has tables of its code
  *
@@ -76,7 +85,25 @@ void unwind_user(struct unwind_user_trace *trace, struct pt_regs *regs,
 static inline bool unwind_user_has_tables(void)
 {
 #ifdef CONFIG_UNWIND_USER_SFRAME
-	return READ_ONCE(current->mm->sframe);
+	return READ_ONCE(current->mm->sframe_nr);
+#else
+	return false;
+#endif
+}
+
+/**
+ * unwind_user_is_unseen() - whether the current task may have tables unknown so far
+ *
+ * It has mapped or unmapped code since the kernel last looked for the tables of its
+ * objects; see unwind_user_discover_later().
+ *
+ * Context: Any; a task that has an mm.
+ */
+static inline bool unwind_user_is_unseen(void)
+{
+#ifdef CONFIG_UNWIND_USER_SFRAME
+	return READ_ONCE(current->mm->sframe_seen) !=
+	       READ_ONCE(current->mm->exec_vm);
 #else
 	return false;
 #endif

@@ -36,6 +36,7 @@
 #include <linux/unwind_deferred.h>
 
 #include "deferred_state.h"
+#include "stats.h"
 
 /* Serialises registration. */
 static DEFINE_MUTEX(unwind_clients_lock);
@@ -228,11 +229,11 @@ static void unwind_deliver(const struct unwind_user_trace *trace)
 static enum unwind_user_access unwind_access(void)
 {
 	if (fatal_signal_pending(current))
-		return UNWIND_USER_FAULTABLE;
+		return UNWIND_USER_DEFERRED;
 	if (current->in_execve || (current->flags & (PF_SIGNALED | PF_EXITING)) ||
 	    (READ_ONCE(current->signal->flags) & SIGNAL_GROUP_EXIT))
 		return UNWIND_USER_NOWAIT;
-	return UNWIND_USER_FAULTABLE;
+	return UNWIND_USER_DEFERRED;
 }
 
 /* Walk the stack and hand it to all who requested it. */
@@ -248,10 +249,12 @@ static void unwind_serve(void)
 	if (trace.max)
 		trace.entries = kvmalloc_array(trace.max, sizeof(u64),
 					       GFP_KERNEL | __GFP_NOWARN);
-	if (trace.entries)
+	if (trace.entries) {
 		unwind_user(&trace, task_pt_regs(current), unwind_access());
-	else
+	} else {
 		trace.end = UNWIND_USER_NO_MEMORY;
+		unwind_user_ended(&trace, unwind_access());
+	}
 	unwind_deliver(&trace);
 	kvfree(trace.entries);
 }

@@ -3,13 +3,17 @@
  * The SFrame tables of each process.
  *
  * A process's tables hang off its mm_struct, in an index that is allocated with
- * the first of them.  exec registers those of the executable and its
- * interpreter, prctl() any other.  A table lives as long as the mapping of its
- * text and of its own bytes.
+ * the first of them, or when they are first looked for.  exec registers those of
+ * the executable and its interpreter, discover.c those of other objects that are
+ * mapped, prctl() any.  A table lives as long as the mapping of its text and of its
+ * own bytes.
  *
  *	mm->sframe --> struct sframe_index
  *			by_text: maple tree, text range -> table   readers
  *			by_data: interval tree, table's own bytes  writers only
+ *			without: maple tree, mappings known to have no table
+ *	mm->sframe_nr	how many tables
+ *	mm->sframe_seen	mm->exec_vm when they were last looked for
  *
  * Writers hold the mmap_lock for writing, as all that changes mappings does
  * anyway.  Readers take no lock and may be in NMI: they find a table in
@@ -19,6 +23,7 @@
  */
 
 #include <linux/interval_tree.h>
+#include <linux/jiffies.h>
 #include <linux/maple_tree.h>
 #include <linux/mm.h>
 #include <linux/rcupdate.h>
@@ -27,14 +32,23 @@
 #include <linux/sframe.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+#include <linux/unwind_user.h>
+#include <linux/xarray.h>
 
 #include "row_cache.h"
 #include "sframe.h"
 #include "sframe_decode.h"
 #include "sframe_region.h"
+#include "stats.h"
 #include "user.h"
 
-/* A process that registers more than this many tables is refused more. */
+#define CREATE_TRACE_POINTS
+#include <trace/events/sframe.h>
+
+/*
+ * A process that registers more than this many tables is refused more; nor are
+ * more mappings remembered that have none.
+ */
 #define SFRAME_MAX_SECTIONS	8192
 
 /* The bytes that reading a header at registration may cost. */
@@ -57,6 +71,7 @@ enum sframe_state {
  * @table:	Valid in SFRAME_OPEN; the text range in it always is.
  * @state:	enum sframe_state.  sframe_publish() stores SFRAME_OPEN with
  *		release, sframe_snapshot() loads with acquire.
+ * @origin:	Who registered it.
  * @rcu:	Defers freeing until no reader can be copying @table.
  *
  * Allocated and inserted by sframe_insert(), freed by sframe_remove_section()
@@ -66,6 +81,7 @@ struct sframe_section {
 	struct interval_tree_node data;
 	struct sframe_table	table;
 	int			state;
+	enum sframe_origin	origin;
 	struct rcu_head		rcu;
 };
 
@@ -73,17 +89,27 @@ struct sframe_section {
  * struct sframe_index - all tables of a process
  * @by_text:	Text range to struct sframe_section; ranges do not overlap.
  * @by_data:	The sections by their own bytes; overlaps are fine.  Writers only.
+ * @without:	Mappings that have been looked at and have no table.
+ * @nr_without:	How many entries it has.  Writers only.
+ * @rest_until:	In jiffies: when tables may be looked for again.
  * @rows:	What walks have found, or NULL: see row_cache.c.
- * @nr:		How many sections there are.
  *
  * Published in mm->sframe by sframe_get_index(), freed by __sframe_exit_mm().
  */
 struct sframe_index {
 	struct maple_tree	by_text;
 	struct rb_root_cached	by_data;
+	struct maple_tree	without;
+	unsigned int		nr_without;
+	unsigned long		rest_until;
 	struct row_cache	*rows;
-	unsigned int		nr;
 };
+
+static void sframe_init_tree(struct mm_struct *mm, struct maple_tree *tree)
+{
+	mt_init_flags(tree, MT_FLAGS_USE_RCU | MT_FLAGS_LOCK_EXTERN);
+	mt_set_external_lock(tree, &mm->mmap_lock);
+}
 
 static struct sframe_index *sframe_get_index(struct mm_struct *mm)
 {
@@ -96,12 +122,20 @@ static struct sframe_index *sframe_get_index(struct mm_struct *mm)
 	index = kzalloc(sizeof(*index), GFP_KERNEL_ACCOUNT);
 	if (!index)
 		return NULL;
-	mt_init_flags(&index->by_text, MT_FLAGS_USE_RCU | MT_FLAGS_LOCK_EXTERN);
-	mt_set_external_lock(&index->by_text, &mm->mmap_lock);
+	sframe_init_tree(mm, &index->by_text);
+	sframe_init_tree(mm, &index->without);
 	index->by_data = RB_ROOT_CACHED;
+	index->rest_until = jiffies;
 	/* Publishes an empty index to sframe_snapshot(), in NMI too. */
 	smp_store_release(&mm->sframe, index);
 	return index;
+}
+
+/* The current process's tables, or NULL. */
+static struct sframe_index *sframe_current_index(void)
+{
+	/* Pairs with sframe_get_index(). */
+	return current->mm ? smp_load_acquire(&current->mm->sframe) : NULL;
 }
 
 /* The range of @section's text in by_text, whose ends are inclusive. */
@@ -114,6 +148,57 @@ static struct ma_state sframe_text_state(struct sframe_index *index,
 	return mas;
 }
 
+/*
+ * munmap() cannot fail for want of memory in the middle, and nothing must outlive
+ * its mapping: hence __GFP_NOFAIL for the few nodes that this takes.
+ */
+static void sframe_erase(struct ma_state *mas)
+{
+	mas_store_gfp(mas, NULL, GFP_KERNEL | __GFP_NOFAIL);
+}
+
+static void sframe_remove_section(struct mm_struct *mm,
+				  struct sframe_section *section)
+{
+	struct sframe_index *index = mm->sframe;
+	struct ma_state mas = sframe_text_state(index, section);
+
+	/* Make it unreachable ... */
+	sframe_erase(&mas);
+	interval_tree_remove(&section->data, &index->by_data);
+	WRITE_ONCE(mm->sframe_nr, mm->sframe_nr - 1);
+	/* A full barrier, with sframe_add_row(): no row of it can come later. */
+	row_cache_free(xchg(&index->rows, NULL));
+	unwind_count_table(UNWIND_TABLES_REMOVED);
+	trace_sframe_remove(section->data.start, section->table.text_start,
+			    section->table.text_end, section->origin);
+	/* ... and free it when the last reader has copied it. */
+	kfree_rcu(section, rcu);
+}
+
+/*
+ * Make room for @section's text.  What the program says of its code counts more
+ * than what the kernel has found there.
+ */
+static int sframe_take_text(struct mm_struct *mm, struct sframe_section *section)
+{
+	struct ma_state mas = sframe_text_state(mm->sframe, section);
+	unsigned long last = section->table.text_end - 1;
+	struct sframe_section *other;
+
+	mas_for_each(&mas, other, last)
+		if (section->origin == SFRAME_DISCOVERED ||
+		    other->origin != SFRAME_DISCOVERED)
+			return -EEXIST;
+	for (;;) {
+		mas = sframe_text_state(mm->sframe, section);
+		other = mas_find(&mas, last);
+		if (!other)
+			return 0;
+		sframe_remove_section(mm, other);
+	}
+}
+
 static int sframe_insert(struct mm_struct *mm, struct sframe_section *section)
 {
 	struct sframe_index *index = sframe_get_index(mm);
@@ -122,12 +207,12 @@ static int sframe_insert(struct mm_struct *mm, struct sframe_section *section)
 
 	if (!index)
 		return -ENOMEM;
-	if (index->nr >= SFRAME_MAX_SECTIONS)
+	if (mm->sframe_nr >= SFRAME_MAX_SECTIONS)
 		return -ENOSPC;
+	ret = sframe_take_text(mm, section);
+	if (ret)
+		return ret;
 
-	mas = sframe_text_state(index, section);
-	if (mas_find(&mas, section->table.text_end - 1))
-		return -EEXIST;
 	mas = sframe_text_state(index, section);
 	/* mas_store_gfp() would try without accounting first. */
 	ret = mas_preallocate(&mas, section, GFP_KERNEL_ACCOUNT);
@@ -135,27 +220,11 @@ static int sframe_insert(struct mm_struct *mm, struct sframe_section *section)
 		return ret;
 	mas_store_prealloc(&mas, section);
 	interval_tree_insert(&section->data, &index->by_data);
-	index->nr++;
+	/* The vDSO's is looked for in processes that have others. */
+	if (!mm->sframe_nr && section->origin != SFRAME_DISCOVERED)
+		WRITE_ONCE(mm->sframe_seen, 0);
+	WRITE_ONCE(mm->sframe_nr, mm->sframe_nr + 1);
 	return 0;
-}
-
-/*
- * munmap() cannot fail for want of memory in the middle, and a table must not
- * outlive its mapping: hence __GFP_NOFAIL for the few nodes that this takes.
- */
-static void sframe_remove_section(struct sframe_index *index,
-				  struct sframe_section *section)
-{
-	struct ma_state mas = sframe_text_state(index, section);
-
-	/* Make it unreachable ... */
-	mas_store_gfp(&mas, NULL, GFP_KERNEL | __GFP_NOFAIL);
-	interval_tree_remove(&section->data, &index->by_data);
-	index->nr--;
-	/* A full barrier, with sframe_add_row(): no row of it can come later. */
-	row_cache_free(xchg(&index->rows, NULL));
-	/* ... and free it when the last reader has copied it. */
-	kfree_rcu(section, rcu);
 }
 
 /* Whether [start, end) is mapped without a hole, and each mapping has all @flags. */
@@ -176,7 +245,7 @@ static bool sframe_range_has(struct mm_struct *mm, unsigned long start,
 /* @table: What sframe_open() found, or NULL: it will be read on demand. */
 static struct sframe_section *
 sframe_alloc_section(const struct sframe_region *region,
-		     const struct sframe_table *table)
+		     enum sframe_origin origin, const struct sframe_table *table)
 {
 	struct sframe_section *section;
 
@@ -184,6 +253,7 @@ sframe_alloc_section(const struct sframe_region *region,
 	if (!section)
 		return NULL;
 	section->state = SFRAME_NEW;
+	section->origin = origin;
 	if (table) {
 		section->table = *table;
 		section->state = SFRAME_OPEN;
@@ -195,37 +265,60 @@ sframe_alloc_section(const struct sframe_region *region,
 	return section;
 }
 
-static int sframe_register_table(const struct sframe_region *region,
-				 const struct sframe_table *table)
+/* The mmap_lock is held for writing, and @region is valid. */
+static int sframe_register_locked(struct mm_struct *mm,
+				  const struct sframe_region *region,
+				  enum sframe_origin origin,
+				  const struct sframe_table *table)
 {
-	struct mm_struct *mm = current->mm;
 	struct sframe_section *section;
 	int ret;
 
-	if (!sframe_region_valid(region, TASK_SIZE_MAX))
-		return -EINVAL;
-	section = sframe_alloc_section(region, table);
+	if (!sframe_range_has(mm, region->sframe_start,
+			      region->sframe_start + region->sframe_size, VM_READ) ||
+	    !sframe_range_has(mm, region->text_start,
+			      region->text_start + region->text_size, VM_EXEC))
+		return -EFAULT;
+	section = sframe_alloc_section(region, origin, table);
 	if (!section)
 		return -ENOMEM;
-
-	ret = -EINTR;
-	if (mmap_write_lock_killable(mm))
-		goto free_section;
-
-	ret = -EFAULT;
-	if (!sframe_range_has(mm, section->data.start, section->data.last + 1,
-			      VM_READ) ||
-	    !sframe_range_has(mm, section->table.text_start,
-			      section->table.text_end, VM_EXEC))
-		goto unlock;
-
 	ret = sframe_insert(mm, section);
-unlock:
-	mmap_write_unlock(mm);
-free_section:
 	if (ret)
 		kfree(section);
 	return ret;
+}
+
+/* Count and trace what came of registering; returns @ret. */
+static int sframe_registered(const struct sframe_region *region,
+			     enum sframe_origin origin,
+			     const struct sframe_table *table, int ret)
+{
+	static const u8 counts[] = {
+		[SFRAME_EXEC]	    = UNWIND_TABLES_EXEC,
+		[SFRAME_PRCTL]	    = UNWIND_TABLES_PRCTL,
+		[SFRAME_DISCOVERED] = UNWIND_TABLES_DISCOVERED,
+	};
+
+	unwind_count_table(ret ? UNWIND_TABLES_REFUSED : counts[origin]);
+	trace_sframe_add(region, origin, table && !ret ? table->version : 0, ret);
+	return ret;
+}
+
+static int sframe_register_table(const struct sframe_region *region,
+				 enum sframe_origin origin,
+				 const struct sframe_table *table)
+{
+	struct mm_struct *mm = current->mm;
+	int ret = -EINVAL;
+
+	if (sframe_region_valid(region, TASK_SIZE_MAX)) {
+		ret = mmap_write_lock_killable(mm);
+		if (!ret) {
+			ret = sframe_register_locked(mm, region, origin, table);
+			mmap_write_unlock(mm);
+		}
+	}
+	return sframe_registered(region, origin, table, ret);
 }
 
 /**
@@ -242,7 +335,147 @@ free_section:
  */
 int sframe_register(const struct sframe_region *region)
 {
-	return sframe_register_table(region, NULL);
+	return sframe_register_table(region, SFRAME_EXEC, NULL);
+}
+
+/**
+ * sframe_add_discovered() - register a table that was found in the current process
+ * @region: The table and its text.
+ * @table: As sframe_open() found it.
+ *
+ * Context: Process context, the mmap_lock held for writing.
+ * Return: As sframe_register().
+ */
+int sframe_add_discovered(const struct sframe_region *region,
+			  const struct sframe_table *table)
+{
+	int ret;
+
+	ret = sframe_register_locked(current->mm, region, SFRAME_DISCOVERED, table);
+	return sframe_registered(region, SFRAME_DISCOVERED, table, ret);
+}
+
+/* Forget of [@start, @end) that it has no table; returns whether that was known. */
+static bool sframe_forget_without(struct sframe_index *index,
+				  unsigned long start, unsigned long end)
+{
+	bool known = false;
+
+	for (;;) {
+		MA_STATE(mas, &index->without, start, start);
+
+		if (!mas_find(&mas, end - 1))
+			return known;
+		/* The whole entry: what is left of its mapping can be looked at anew. */
+		sframe_erase(&mas);
+		index->nr_without--;
+		known = true;
+	}
+}
+
+/**
+ * sframe_add_without() - remember that a mapping has no table
+ * @mm: The process.
+ * @start: Where the mapping starts ...
+ * @end: ... and the first address behind it.
+ *
+ * It counts until some of it is unmapped.  A table may be registered there
+ * nevertheless, and is used.
+ *
+ * Context: Process context, @mm's mmap_lock held for writing.
+ * Return: 0; -ENOSPC when that is known of too many; -ENOMEM.
+ */
+int sframe_add_without(struct mm_struct *mm, unsigned long start,
+		       unsigned long end)
+{
+	struct sframe_index *index = sframe_get_index(mm);
+	void *entry = xa_mk_value(0);
+	struct ma_state mas;
+	int ret;
+
+	if (!index)
+		return -ENOMEM;
+	if (index->nr_without >= SFRAME_MAX_SECTIONS)
+		return -ENOSPC;
+	sframe_forget_without(index, start, end);
+	mas_init(&mas, &index->without, start);
+	mas_set_range(&mas, start, end - 1);
+	ret = mas_preallocate(&mas, entry, GFP_KERNEL_ACCOUNT);
+	if (ret)
+		return ret;
+	mas_store_prealloc(&mas, entry);
+	index->nr_without++;
+	return 0;
+}
+
+/**
+ * sframe_is_known() - whether tables have been looked for in a mapping
+ * @index: Of its process.
+ * @start: Where the mapping starts ...
+ * @end: ... and the first address behind it.
+ *
+ * Context: Process context, the mmap_lock held.
+ */
+bool sframe_is_known(struct sframe_index *index, unsigned long start,
+		     unsigned long end)
+{
+	unsigned long at = start;
+
+	if (mt_find(&index->by_text, &at, end - 1))
+		return true;
+	at = start;
+	return mt_find(&index->without, &at, end - 1);
+}
+
+/**
+ * sframe_begin_discovery() - whether the current process's tables are to be looked for
+ *
+ * Whoever is told so has to do it: nobody else will be before the process maps or
+ * unmaps code again.
+ *
+ * Context: Process context, may sleep; takes the mmap_lock for writing.
+ */
+bool sframe_begin_discovery(void)
+{
+	struct mm_struct *mm = current->mm;
+	bool begun = false;
+
+	if (mmap_write_lock_killable(mm))
+		return false;
+	if (unwind_user_is_unseen()) {
+		begun = sframe_get_index(mm);
+		/* Where there is no memory, too: not before there are other mappings. */
+		WRITE_ONCE(mm->sframe_seen, mm->exec_vm);
+	}
+	mmap_write_unlock(mm);
+	return begun;
+}
+
+/**
+ * sframe_rest_discovery() - have the next discovery wait
+ * @ticks: For how long.
+ *
+ * Context: Process context, after sframe_begin_discovery().
+ */
+void sframe_rest_discovery(unsigned long ticks)
+{
+	WRITE_ONCE(current->mm->sframe->rest_until, jiffies + ticks);
+}
+
+/**
+ * sframe_discovery_is_due() - whether the current process may have unknown tables
+ *
+ * Context: Any; a task that has an mm.
+ */
+bool sframe_discovery_is_due(void)
+{
+	struct sframe_index *index;
+
+	if (likely(!unwind_user_is_unseen()))
+		return false;
+	index = sframe_current_index();
+	return !index ||
+	       time_after_eq(jiffies, READ_ONCE(index->rest_until));
 }
 
 static int sframe_copy_region(struct sframe_region *region, unsigned long from,
@@ -285,15 +518,14 @@ int sframe_prctl_add(unsigned long from, unsigned long size,
 	ret = sframe_copy_region(&region, from, size);
 	if (ret)
 		return ret;
-	if (flags & SFRAME_ADD_LAZY)
-		return sframe_register(&region);
-	if (!sframe_region_valid(&region, TASK_SIZE_MAX))
-		return -EINVAL;
+	/* What cannot be a region is refused there. */
+	if (flags & SFRAME_ADD_LAZY || !sframe_region_valid(&region, TASK_SIZE_MAX))
+		return sframe_register_table(&region, SFRAME_PRCTL, NULL);
 	ret = sframe_open(&reader, region.sframe_start,
 			  region.sframe_start + region.sframe_size, &table);
 	if (ret)
-		return ret;
-	return sframe_register_table(&region, &table);
+		return sframe_registered(&region, SFRAME_PRCTL, NULL, ret);
+	return sframe_register_table(&region, SFRAME_PRCTL, &table);
 }
 
 /* Whether prctl(PR_REMOVE_SFRAME) means @section; no text stands for any text. */
@@ -306,6 +538,20 @@ static bool sframe_region_names(const struct sframe_region *region,
 	       (section->table.text_start == region->text_start &&
 		section->table.text_end - section->table.text_start ==
 		region->text_size);
+}
+
+/*
+ * A program has taken @section back: the kernel must not find it again by itself.
+ * It looks into files alone.
+ */
+static void sframe_leave_without(struct mm_struct *mm,
+				 const struct sframe_section *section)
+{
+	struct vm_area_struct *vma = vma_lookup(mm, section->table.text_start);
+
+	if (vma && vma->vm_file)
+		sframe_add_without(mm, section->table.text_start,
+				   section->table.text_end);
 }
 
 /**
@@ -345,7 +591,8 @@ int sframe_prctl_remove(unsigned long from, unsigned long size)
 		section = container_of(node, struct sframe_section, data);
 		if (!sframe_region_names(&region, section))
 			continue;
-		sframe_remove_section(index, section);
+		sframe_leave_without(mm, section);
+		sframe_remove_section(mm, section);
 		ret = 0;
 	}
 unlock:
@@ -357,23 +604,27 @@ void __sframe_unmap(struct mm_struct *mm, unsigned long start,
 		    unsigned long end)
 {
 	struct sframe_index *index = mm->sframe;
+	unsigned int before = mm->sframe_nr;
 	struct interval_tree_node *node;
 	struct sframe_section *section;
 
 	mmap_assert_write_locked(mm);
 	while ((node = interval_tree_iter_first(&index->by_data, start,
 						end - 1)))
-		sframe_remove_section(index,
-				      container_of(node, struct sframe_section,
-						   data));
+		sframe_remove_section(mm, container_of(node,
+						       struct sframe_section,
+						       data));
 	for (;;) {
 		MA_STATE(mas, &index->by_text, start, start);
 
 		section = mas_find(&mas, end - 1);
 		if (!section)
 			break;
-		sframe_remove_section(index, section);
+		sframe_remove_section(mm, section);
 	}
+	/* What is mapped there next may be as large, so exec_vm would not tell. */
+	if (sframe_forget_without(index, start, end) || mm->sframe_nr != before)
+		WRITE_ONCE(mm->sframe_seen, 0);
 }
 
 /* Whether a forked process has what is mapped in [start, last] too. */
@@ -397,6 +648,23 @@ static bool sframe_section_forked(struct mm_struct *mm,
 				   section->table.text_end - 1);
 }
 
+/* What is known to have no table; where memory runs out, it will be found anew. */
+static int sframe_dup_without(struct mm_struct *mm, struct mm_struct *oldmm)
+{
+	MA_STATE(mas, &oldmm->sframe->without, 0, 0);
+	void *entry;
+	int ret;
+
+	mas_for_each(&mas, entry, ULONG_MAX) {
+		if (!sframe_range_forked(oldmm, mas.index, mas.last))
+			continue;
+		ret = sframe_add_without(mm, mas.index, mas.last + 1);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
 int __sframe_dup_mm(struct mm_struct *mm, struct mm_struct *oldmm)
 {
 	MA_STATE(mas, &oldmm->sframe->by_text, 0, 0);
@@ -416,6 +684,7 @@ int __sframe_dup_mm(struct mm_struct *mm, struct mm_struct *oldmm)
 		new->data.last = old->data.last;
 		new->table.text_start = old->table.text_start;
 		new->table.text_end = old->table.text_end;
+		new->origin = old->origin;
 		/* Another thread may be writing old->table: read it anew on demand. */
 		new->state = SFRAME_NEW;
 		ret = sframe_insert(mm, new);
@@ -424,6 +693,8 @@ int __sframe_dup_mm(struct mm_struct *mm, struct mm_struct *oldmm)
 			return ret;
 		}
 	}
+	if (!sframe_dup_without(mm, oldmm))
+		WRITE_ONCE(mm->sframe_seen, READ_ONCE(oldmm->sframe_seen));
 	return 0;
 }
 
@@ -438,17 +709,11 @@ void __sframe_exit_mm(struct mm_struct *mm)
 	mas_for_each(&mas, section, ULONG_MAX)
 		kfree(section);
 	__mt_destroy(&index->by_text);
+	__mt_destroy(&index->without);
 	mmap_write_unlock(mm);
 	row_cache_free(index->rows);
 	kfree(index);
 	mm->sframe = NULL;
-}
-
-/* The current process's tables, or NULL. */
-static struct sframe_index *sframe_current_index(void)
-{
-	/* Pairs with sframe_get_index(). */
-	return current->mm ? smp_load_acquire(&current->mm->sframe) : NULL;
 }
 
 /* The section for @ip in the current process, under RCU. */
@@ -541,7 +806,7 @@ void sframe_alloc_rows(void)
 	struct sframe_index *index = sframe_current_index();
 	struct row_cache *rows;
 
-	if (!index || READ_ONCE(index->rows))
+	if (!index || !unwind_user_has_tables() || READ_ONCE(index->rows))
 		return;
 	rows = row_cache_alloc();
 	/* Publishes it; another thread may have been faster. */
@@ -589,7 +854,8 @@ static void sframe_add_row(u64 id, unsigned long ip, const struct sframe_row *ro
  *
  * Context: Any in which @reader->read works, NMI included.  Sleeps only where
  * @reader->read does.
- * Return: 0, -ENOENT where no table has a row for @ip, or as sframe_find_row().
+ * Return: 0, -ENOENT where the table has no row for @ip, -ENXIO where no table
+ * speaks of it, or as sframe_find_row().
  */
 int sframe_lookup(struct sframe_reader *reader, unsigned long ip,
 		  struct sframe_row *row)
@@ -610,7 +876,9 @@ int sframe_lookup(struct sframe_reader *reader, unsigned long ip,
 		return row_unpack(word, row) ? 0 : -ENOENT;
 
 	ret = sframe_search(reader, ip, row, &covered);
-	if (id && covered && (!ret || ret == -ENOENT))
+	if (!covered)
+		return -ENXIO;
+	if (id && (!ret || ret == -ENOENT))
 		sframe_add_row(id, ip, ret ? NULL : row);
 	return ret;
 }

@@ -30,6 +30,7 @@
 
 #include "row_cache.h"
 #include "sframe.h"
+#include "stats.h"
 #include "user.h"
 
 /*
@@ -57,6 +58,7 @@
  * @reader:	Reads user memory in the way that this context allows.
  * @rows:	Rows found before, where page faults are disabled; or NULL.
  * @table_fault: A table was needed that is not in memory.
+ * @no_table:	None speaks of the frame that was last looked up.
  * @end:	Valid when the walk has ended.
  */
 struct unwind_user_walk {
@@ -71,6 +73,7 @@ struct unwind_user_walk {
 	struct sframe_reader	reader;
 	const struct row_cache	*rows;
 	bool			table_fault;
+	bool			no_table;
 	enum unwind_user_end	end;
 };
 
@@ -367,7 +370,8 @@ static bool unwind_user_next_fp(struct unwind_user_walk *walk)
 		return unwind_user_stop(walk, UNWIND_USER_COMPLETE);
 	/* Not a frame pointer: it would not point into the stack's used part. */
 	if (walk->fp < walk->sp || !unwind_user_sp_rises(walk, cfa))
-		return unwind_user_stop(walk, UNWIND_USER_NO_RULE);
+		return unwind_user_stop(walk, walk->no_table ? UNWIND_USER_NO_TABLE :
+					UNWIND_USER_NO_ROW);
 	if (unwind_user_read_words(walk, words, walk->fp, 2))
 		return unwind_user_stop(walk, UNWIND_USER_FAULT);
 	return unwind_user_step(walk, words[1], cfa, words[0],
@@ -434,10 +438,14 @@ static bool unwind_user_next_no_row(struct unwind_user_walk *walk)
 static bool unwind_user_next_row(struct unwind_user_walk *walk, unsigned long ip)
 {
 	struct sframe_row row;
+	int ret;
 
-	switch (sframe_lookup(&walk->reader, ip, &row)) {
+	ret = sframe_lookup(&walk->reader, ip, &row);
+	walk->no_table = ret == -ENXIO;
+	switch (ret) {
 	case 0:
 		return unwind_user_apply(walk, &row);
+	case -ENXIO:
 	case -ENOENT:
 	case -EOPNOTSUPP:
 		return unwind_user_next_no_row(walk);
@@ -458,8 +466,10 @@ static bool unwind_user_next(struct unwind_user_walk *walk)
 	u64 row;
 
 	/* Tables exist for 64-bit code only. */
-	if (walk->word != 8)
+	if (walk->word != 8) {
+		walk->no_table = true;
 		return unwind_user_next_no_row(walk);
+	}
 	if (walk->rows) {
 		row = row_cache_find(walk->rows, ip);
 		if (row & ROW_CFA)
@@ -483,10 +493,16 @@ static unsigned long unwind_user_true_ip(unsigned long ip)
 	return ip;
 }
 
+static bool unwind_user_may_fault(enum unwind_user_access access)
+{
+	return access == UNWIND_USER_FAULTABLE || access == UNWIND_USER_DEFERRED;
+}
+
 static struct sframe_reader unwind_user_reader(enum unwind_user_access access)
 {
 	switch (access) {
 	case UNWIND_USER_FAULTABLE:
+	case UNWIND_USER_DEFERRED:
 		return (struct sframe_reader){
 			.read = unwind_user_read_faultable,
 			.budget = UNWIND_USER_BUDGET_FAULTABLE,
@@ -511,7 +527,7 @@ static void unwind_user_walk(struct unwind_user_walk *walk,
 	walk->end = UNWIND_USER_FULL;
 	while (trace->nr < trace->max) {
 		trace->entries[trace->nr++] = walk->ip;
-		if (access == UNWIND_USER_FAULTABLE)
+		if (unwind_user_may_fault(access))
 			cond_resched();
 		if (!unwind_user_next(walk))
 			break;
@@ -534,8 +550,23 @@ static void unwind_user_walk_resident(struct unwind_user_walk *walk,
 	pagefault_disable();
 	unwind_user_walk(walk, trace, UNWIND_USER_RESIDENT);
 	pagefault_enable();
-	/* Samples to come have both what this one missed. */
-	if (unwind_user_has_tables() && (!walk->rows || walk->table_fault))
+	/* Samples to come have all that this one missed. */
+	if (unwind_user_has_tables() &&
+	    (!walk->rows || walk->table_fault || sframe_discovery_is_due()))
+		row_cache_request();
+}
+
+/**
+ * unwind_user_discover_later() - look for tables on the way back to user space
+ *
+ * For those who do not walk, where unwind_user_is_unseen(): samples to come can be
+ * walked by the tables that are found.
+ *
+ * Context: Any, NMI included; a task that has an mm.
+ */
+void unwind_user_discover_later(void)
+{
+	if (sframe_discovery_is_due())
 		row_cache_request();
 }
 
@@ -546,6 +577,8 @@ static void unwind_user_walk_resident(struct unwind_user_walk *walk,
  * @regs: The task's user registers, as it entered the kernel or as the
  *	interrupt found them.
  * @access: How user memory may be read here.
+ *
+ * A walk that may fault looks for the tables of what the task has mapped first.
  *
  * Context: Any with UNWIND_USER_RESIDENT, else process context that may sleep, no
  * mmap_lock held.
@@ -565,16 +598,17 @@ void unwind_user(struct unwind_user_trace *trace, struct pt_regs *regs,
 
 	trace->nr = 0;
 	if (!current->mm || !walk.word) {
-		trace->end = UNWIND_USER_NO_STACK;
-		return;
-	}
-	if (access == UNWIND_USER_RESIDENT) {
+		walk.end = UNWIND_USER_NO_STACK;
+	} else if (access == UNWIND_USER_RESIDENT) {
 		unwind_user_walk_resident(&walk, trace);
 	} else {
 		might_sleep();
-		if (access == UNWIND_USER_FAULTABLE)
+		if (unwind_user_may_fault(access)) {
+			sframe_discover();
 			sframe_alloc_rows();
+		}
 		unwind_user_walk(&walk, trace, access);
 	}
 	trace->end = walk.end;
+	unwind_user_ended(trace, access);
 }

@@ -388,7 +388,7 @@ static void sframe_walk_without_rule_says_so(struct kunit *test)
 
 	/* A frame pointer register that holds something else. */
 	sframe_test_walk(test, &trace, NO_TABLE, 0x100, 0x80);
-	sframe_test_expect(test, &trace, UNWIND_USER_NO_RULE, 1,
+	sframe_test_expect(test, &trace, UNWIND_USER_NO_TABLE, 1,
 			   (u64[]){ NO_TABLE });
 }
 
@@ -578,7 +578,7 @@ static void sframe_tables_go_with_their_text(struct kunit *test)
 	sframe_test_register(test);
 	KUNIT_EXPECT_EQ(test, sframe_test_lookup(test, LEAF), 0);
 	KUNIT_ASSERT_EQ(test, vm_munmap(t->text, PAGE_SIZE), 0);
-	KUNIT_EXPECT_EQ(test, sframe_test_lookup(test, LEAF), -ENOENT);
+	KUNIT_EXPECT_EQ(test, sframe_test_lookup(test, LEAF), -ENXIO);
 }
 
 static void sframe_tables_go_with_their_own_bytes(struct kunit *test)
@@ -587,7 +587,7 @@ static void sframe_tables_go_with_their_own_bytes(struct kunit *test)
 
 	sframe_test_register(test);
 	KUNIT_ASSERT_EQ(test, vm_munmap(t->table, PAGE_SIZE), 0);
-	KUNIT_EXPECT_EQ(test, sframe_test_lookup(test, LEAF), -ENOENT);
+	KUNIT_EXPECT_EQ(test, sframe_test_lookup(test, LEAF), -ENXIO);
 }
 
 static void sframe_tables_go_when_their_text_is_mapped_over(struct kunit *test)
@@ -599,7 +599,7 @@ static void sframe_tables_go_when_their_text_is_mapped_over(struct kunit *test)
 	addr = vm_mmap(NULL, t->text, PAGE_SIZE, PROT_READ | PROT_EXEC,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, 0);
 	KUNIT_ASSERT_EQ(test, addr, t->text);
-	KUNIT_EXPECT_EQ(test, sframe_test_lookup(test, LEAF), -ENOENT);
+	KUNIT_EXPECT_EQ(test, sframe_test_lookup(test, LEAF), -ENXIO);
 	/* And the place is free for another table. */
 	KUNIT_EXPECT_EQ(test, sframe_register(&t->region), 0);
 }
@@ -643,7 +643,7 @@ static void sframe_tables_stay_behind_with_memory_that_does(struct kunit *test)
 	mmap_write_lock(current->mm);
 	vm_flags_set(vma_lookup(current->mm, t->text), VM_DONTCOPY);
 	mmap_write_unlock(current->mm);
-	KUNIT_EXPECT_EQ(test, sframe_test_lookup_forked(test), -ENOENT);
+	KUNIT_EXPECT_EQ(test, sframe_test_lookup_forked(test), -ENXIO);
 }
 
 static struct kunit_case sframe_cases[] = {
