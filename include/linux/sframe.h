@@ -6,10 +6,14 @@
 #define _LINUX_SFRAME_H
 
 #include <linux/errno.h>
+#include <linux/maple_tree.h>
 #include <linux/mm_types.h>
+#include <linux/rbtree_types.h>
 #include <linux/types.h>
 
 #include <uapi/linux/sframe.h>
+
+struct row_cache;
 
 /**
  * enum sframe_origin - how a table came to be registered
@@ -22,6 +26,31 @@ enum sframe_origin {
 	SFRAME_EXEC,
 	SFRAME_PRCTL,
 	SFRAME_DISCOVERED,
+};
+
+/**
+ * struct sframe_index - all tables of a process
+ * @nr:		How many there are.
+ * @seen:	mm->exec_vm when they were last looked for.
+ * @by_text:	Text range to struct sframe_section; ranges do not overlap.
+ * @by_data:	The sections by their own bytes; overlaps are fine.  Writers only.
+ * @without:	Mappings that have been looked at and have no table.
+ * @nr_without:	How many entries it has.  Writers only.
+ * @rest_until:	In jiffies: when tables may be looked for again.
+ * @rows:	What walks have found, or NULL: see kernel/unwind/row_cache.c.
+ *
+ * Published in mm->sframe by sframe_get_index(), freed by __sframe_exit_mm().
+ * Writers hold the mmap_lock for writing; see kernel/unwind/sframe.c.
+ */
+struct sframe_index {
+	unsigned int		nr;
+	unsigned long		seen;
+	struct maple_tree	by_text;
+	struct rb_root_cached	by_data;
+	struct maple_tree	without;
+	unsigned int		nr_without;
+	unsigned long		rest_until;
+	struct row_cache	*rows;
 };
 
 #ifdef CONFIG_UNWIND_USER_SFRAME
@@ -40,8 +69,6 @@ void __sframe_exit_mm(struct mm_struct *mm);
 static inline void sframe_init_mm(struct mm_struct *mm)
 {
 	mm->sframe = NULL;
-	mm->sframe_nr = 0;
-	mm->sframe_seen = 0;
 }
 
 /**

@@ -9,6 +9,10 @@
 #include <linux/sched.h>
 #include <linux/types.h>
 
+#ifdef CONFIG_UNWIND_USER_SFRAME
+#include <linux/sframe.h>
+#endif
+
 struct pt_regs;
 
 /**
@@ -85,7 +89,9 @@ void unwind_user_discover_later(void);
 static inline bool unwind_user_has_tables(void)
 {
 #ifdef CONFIG_UNWIND_USER_SFRAME
-	return READ_ONCE(current->mm->sframe_nr);
+	const struct sframe_index *index = READ_ONCE(current->mm->sframe);
+
+	return index && READ_ONCE(index->nr);
 #else
 	return false;
 #endif
@@ -102,8 +108,9 @@ static inline bool unwind_user_has_tables(void)
 static inline bool unwind_user_is_unseen(void)
 {
 #ifdef CONFIG_UNWIND_USER_SFRAME
-	return READ_ONCE(current->mm->sframe_seen) !=
-	       READ_ONCE(current->mm->exec_vm);
+	const struct sframe_index *index = READ_ONCE(current->mm->sframe);
+
+	return !index || READ_ONCE(index->seen) != READ_ONCE(current->mm->exec_vm);
 #else
 	return false;
 #endif

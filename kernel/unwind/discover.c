@@ -88,7 +88,7 @@ static bool discover_is_code(struct vm_area_struct *vma)
 		return false;
 	if (vma->vm_file)
 		return S_ISREG(file_inode(vma->vm_file)->i_mode);
-	return READ_ONCE(vma->vm_mm->sframe_nr) && discover_may_read(vma);
+	return vma->vm_mm->sframe->nr && discover_may_read(vma);
 }
 
 /* Find where the object of @vma begins; some mappings before it, or there. */
@@ -294,7 +294,7 @@ static int discover_object(struct mm_struct *mm,
 	if (ret)
 		return ret;
 	if (!discover_is_unchanged(mm, object)) {
-		WRITE_ONCE(mm->sframe_seen, 0);
+		WRITE_ONCE(mm->sframe->seen, 0);
 		mmap_write_unlock(mm);
 		return 0;
 	}

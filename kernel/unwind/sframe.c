@@ -12,8 +12,6 @@
  *			by_text: maple tree, text range -> table   readers
  *			by_data: interval tree, table's own bytes  writers only
  *			without: maple tree, mappings known to have no table
- *	mm->sframe_nr	how many tables
- *	mm->sframe_seen	mm->exec_vm when they were last looked for
  *
  * Writers hold the mmap_lock for writing, as all that changes mappings does
  * anyway.  Readers take no lock and may be in NMI: they find a table in
@@ -85,26 +83,6 @@ struct sframe_section {
 	struct rcu_head		rcu;
 };
 
-/**
- * struct sframe_index - all tables of a process
- * @by_text:	Text range to struct sframe_section; ranges do not overlap.
- * @by_data:	The sections by their own bytes; overlaps are fine.  Writers only.
- * @without:	Mappings that have been looked at and have no table.
- * @nr_without:	How many entries it has.  Writers only.
- * @rest_until:	In jiffies: when tables may be looked for again.
- * @rows:	What walks have found, or NULL: see row_cache.c.
- *
- * Published in mm->sframe by sframe_get_index(), freed by __sframe_exit_mm().
- */
-struct sframe_index {
-	struct maple_tree	by_text;
-	struct rb_root_cached	by_data;
-	struct maple_tree	without;
-	unsigned int		nr_without;
-	unsigned long		rest_until;
-	struct row_cache	*rows;
-};
-
 static void sframe_init_tree(struct mm_struct *mm, struct maple_tree *tree)
 {
 	mt_init_flags(tree, MT_FLAGS_USE_RCU | MT_FLAGS_LOCK_EXTERN);
@@ -166,7 +144,7 @@ static void sframe_remove_section(struct mm_struct *mm,
 	/* Make it unreachable ... */
 	sframe_erase(&mas);
 	interval_tree_remove(&section->data, &index->by_data);
-	WRITE_ONCE(mm->sframe_nr, mm->sframe_nr - 1);
+	WRITE_ONCE(index->nr, index->nr - 1);
 	/* A full barrier, with sframe_add_row(): no row of it can come later. */
 	row_cache_free(xchg(&index->rows, NULL));
 	unwind_count_table(UNWIND_TABLES_REMOVED);
@@ -207,7 +185,7 @@ static int sframe_insert(struct mm_struct *mm, struct sframe_section *section)
 
 	if (!index)
 		return -ENOMEM;
-	if (mm->sframe_nr >= SFRAME_MAX_SECTIONS)
+	if (index->nr >= SFRAME_MAX_SECTIONS)
 		return -ENOSPC;
 	ret = sframe_take_text(mm, section);
 	if (ret)
@@ -221,9 +199,9 @@ static int sframe_insert(struct mm_struct *mm, struct sframe_section *section)
 	mas_store_prealloc(&mas, section);
 	interval_tree_insert(&section->data, &index->by_data);
 	/* The vDSO's is looked for in processes that have others. */
-	if (!mm->sframe_nr && section->origin != SFRAME_DISCOVERED)
-		WRITE_ONCE(mm->sframe_seen, 0);
-	WRITE_ONCE(mm->sframe_nr, mm->sframe_nr + 1);
+	if (!index->nr && section->origin != SFRAME_DISCOVERED)
+		WRITE_ONCE(index->seen, 0);
+	WRITE_ONCE(index->nr, index->nr + 1);
 	return 0;
 }
 
@@ -438,17 +416,16 @@ bool sframe_is_known(struct sframe_index *index, unsigned long start,
 bool sframe_begin_discovery(void)
 {
 	struct mm_struct *mm = current->mm;
-	bool begun = false;
+	struct sframe_index *index = NULL;
 
 	if (mmap_write_lock_killable(mm))
 		return false;
-	if (unwind_user_is_unseen()) {
-		begun = sframe_get_index(mm);
-		/* Where there is no memory, too: not before there are other mappings. */
-		WRITE_ONCE(mm->sframe_seen, mm->exec_vm);
-	}
+	if (unwind_user_is_unseen())
+		index = sframe_get_index(mm);
+	if (index)
+		WRITE_ONCE(index->seen, mm->exec_vm);
 	mmap_write_unlock(mm);
-	return begun;
+	return index;
 }
 
 /**
@@ -604,7 +581,7 @@ void __sframe_unmap(struct mm_struct *mm, unsigned long start,
 		    unsigned long end)
 {
 	struct sframe_index *index = mm->sframe;
-	unsigned int before = mm->sframe_nr;
+	unsigned int before = index->nr;
 	struct interval_tree_node *node;
 	struct sframe_section *section;
 
@@ -623,8 +600,8 @@ void __sframe_unmap(struct mm_struct *mm, unsigned long start,
 		sframe_remove_section(mm, section);
 	}
 	/* What is mapped there next may be as large, so exec_vm would not tell. */
-	if (sframe_forget_without(index, start, end) || mm->sframe_nr != before)
-		WRITE_ONCE(mm->sframe_seen, 0);
+	if (sframe_forget_without(index, start, end) || index->nr != before)
+		WRITE_ONCE(index->seen, 0);
 }
 
 /* Whether a forked process has what is mapped in [start, last] too. */
@@ -693,8 +670,8 @@ int __sframe_dup_mm(struct mm_struct *mm, struct mm_struct *oldmm)
 			return ret;
 		}
 	}
-	if (!sframe_dup_without(mm, oldmm))
-		WRITE_ONCE(mm->sframe_seen, READ_ONCE(oldmm->sframe_seen));
+	if (!sframe_dup_without(mm, oldmm) && mm->sframe)
+		mm->sframe->seen = oldmm->sframe->seen;
 	return 0;
 }
 

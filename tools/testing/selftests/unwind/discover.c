@@ -1,0 +1,738 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tables that the kernel finds by itself in what a program maps, and what it makes of
+ * objects without one and of headers that lie.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <libgen.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "chain.h"
+#include "lying.h"
+
+#ifndef PT_GNU_SFRAME
+#define PT_GNU_SFRAME	0x6474e554
+#endif
+
+static uint64_t main_return;
+
+#define PAGE 4096ul
+/*
+ * The kernel waits a tenth of a second before it looks again where it found nothing
+ * the last time.  No test waits longer than this.
+ */
+#define PATIENCE_SECONDS 20
+
+#define NEED_DISCOVERY()						\
+	do {								\
+		const char *missing = unwind_perf_missing();		\
+									\
+		if (missing)						\
+			SKIP(return, "%s", missing);			\
+		if (unwind_tracepoint("unwind/sframe_discover") < 0)	\
+			SKIP(return, "no tracepoint unwind:sframe_discover");	\
+	} while (0)
+
+static bool is_over(time_t *end)
+{
+	if (!*end)
+		*end = time(NULL) + PATIENCE_SECONDS;
+	return time(NULL) > *end;
+}
+
+/* An event that counts a tracepoint in this thread. */
+static int open_counter(struct unwind_perf *perf, const char *name)
+{
+	return unwind_perf_open(perf, 0, PERF_TYPE_TRACEPOINT, unwind_tracepoint(name),
+				UNWIND_NO_REQUESTS | UNWIND_NO_RECORDS | UNWIND_NO_USER);
+}
+
+static uint64_t count(const struct unwind_perf *perf)
+{
+	uint64_t value = 0;
+
+	return read(perf->fd, &value, sizeof(value)) == sizeof(value) ? value : ~0ull;
+}
+
+static int open_faults(struct unwind_perf *perf, unsigned int flags)
+{
+	return unwind_perf_open(perf, 0, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS,
+				flags);
+}
+
+static void *open_object(const char *name)
+{
+	char path[PATH_MAX] = "", object[PATH_MAX + 32];
+
+	if (readlink("/proc/self/exe", path, sizeof(path) - 1) < 0)
+		return NULL;
+	snprintf(object, sizeof(object), "%s/%s", dirname(path), name);
+	return access(object, R_OK) ? NULL : dlopen(object, RTLD_NOW);
+}
+
+typedef int callee_function(struct chain *chain, unsigned int depth);
+
+/* Keep only the user part of a sample's callchain. */
+static void user_part(struct unwind_record *record)
+{
+	unsigned int from = 0;
+
+	while (from < record->nr && record->ips[from] != UNWIND_CONTEXT_USER)
+		from++;
+	from += from < record->nr;
+	record->nr -= from;
+	memmove(record->ips, record->ips + from, record->nr * sizeof(record->ips[0]));
+}
+
+/* The sample that was walked at once at the chain's innermost frame. */
+static bool sample_at(struct unwind_perf *perf, const struct chain *chain,
+		      struct unwind_record *record)
+{
+	while (unwind_perf_next(perf, record)) {
+		user_part(record);
+		if (record->nr && record->ips[0] == chain->ips[0])
+			return true;
+	}
+	return false;
+}
+
+FIXTURE(object)
+{
+	struct unwind_perf	perf;
+	struct unwind_perf	looks;
+	struct chain		chain;
+	struct unwind_record	record;
+	void			*object;
+	callee_function		*function;
+};
+
+FIXTURE_VARIANT(object)
+{
+	const char	*name;
+	bool		at_once;
+};
+
+FIXTURE_VARIANT_ADD(object, deferred) {
+	.name = "libcallee_now.so",
+};
+
+FIXTURE_VARIANT_ADD(object, at_once) {
+	.name = "libcallee_now.so",
+	.at_once = true,
+};
+
+FIXTURE_VARIANT_ADD(object, v3_deferred) {
+	.name = "libcallee_v3.so",
+};
+
+FIXTURE_VARIANT_ADD(object, v3_at_once) {
+	.name = "libcallee_v3.so",
+	.at_once = true,
+};
+
+typedef FIXTURE_DATA(object) object_data;
+typedef FIXTURE_VARIANT(object) object_variant;
+
+static bool object_load(object_data *self, const char *name)
+{
+	self->object = open_object(name);
+	self->function = self->object ? dlsym(self->object, "callee") : NULL;
+	return self->function;
+}
+
+FIXTURE_SETUP(object)
+{
+	unsigned int flags = variant->at_once ? UNWIND_NO_REQUESTS | UNWIND_NO_RECORDS : 0;
+
+	NEED_DISCOVERY();
+	ASSERT_TRUE(chain_init(&self->chain, 0));
+	self->chain.last = main_return;
+	ASSERT_EQ(0, open_faults(&self->perf, flags));
+	ASSERT_EQ(0, open_counter(&self->looks, "unwind/sframe_discover"));
+	if (!object_load(self, variant->name))
+		SKIP(return, "no %s: made without V3_BINUTILS", variant->name);
+}
+
+FIXTURE_TEARDOWN(object)
+{
+}
+
+/* Whether the stack in the shared object, and out of it to main(), is exact. */
+static keep bool call_is_exact(object_data *self, bool at_once)
+{
+	unwind_perf_drain(&self->perf);
+	self->chain.returns_nr = 0;
+	self->function(&self->chain, 4);
+	if (at_once ? !sample_at(&self->perf, &self->chain, &self->record) :
+		      !unwind_perf_stack_at(&self->perf, self->chain.ips[0], &self->record))
+		return false;
+	return chain_equal(&self->chain, &self->record);
+}
+
+/* The same, when the kernel has had its time. */
+static keep bool becomes_exact(object_data *self, bool at_once)
+{
+	bool exact;
+	time_t end = 0;
+
+	do {
+		exact = call_is_exact(self, at_once);
+	} while (!exact && !is_over(&end));
+	if (!exact)
+		chain_print(&self->chain, &self->record);
+	return exact;
+}
+
+TEST_F(object, is_found_without_prctl)
+{
+	uint64_t looks;
+
+	ASSERT_TRUE(becomes_exact(self, variant->at_once));
+	looks = count(&self->looks);
+	EXPECT_LT(0, looks);
+	/* And stays found: nobody looks again. */
+	for (int i = 0; i < 20; i++)
+		EXPECT_TRUE(call_is_exact(self, variant->at_once));
+	EXPECT_EQ(looks, count(&self->looks));
+}
+
+TEST_F(object, is_found_again_after_dlclose)
+{
+	struct unwind_perf removed;
+
+	ASSERT_EQ(0, open_counter(&removed, "unwind/sframe_remove"));
+	for (int i = 0; i < 3; i++) {
+		ASSERT_TRUE(becomes_exact(self, variant->at_once)) TH_LOG("round %d", i);
+		EXPECT_EQ(i, count(&removed));
+		ASSERT_EQ(0, dlclose(self->object));
+		EXPECT_EQ(i + 1, count(&removed));
+		ASSERT_TRUE(object_load(self, variant->name));
+	}
+}
+
+/* The child has what its parent found, and looks at nothing itself. */
+TEST_F(object, is_known_to_a_forked_process)
+{
+	int status;
+	pid_t pid;
+
+	ASSERT_TRUE(becomes_exact(self, variant->at_once));
+	unwind_perf_close(&self->perf);
+	unwind_perf_close(&self->looks);
+	pid = fork();
+	if (!pid) {
+		unsigned int flags = variant->at_once ?
+			UNWIND_NO_REQUESTS | UNWIND_NO_RECORDS : 0;
+
+		if (open_faults(&self->perf, flags) ||
+		    open_counter(&self->looks, "unwind/sframe_discover"))
+			_exit(1);
+		if (!becomes_exact(self, variant->at_once))
+			_exit(2);
+		_exit(count(&self->looks) ? 3 : 0);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+}
+
+/* What the program says of its code replaces what was found. */
+TEST_F(object, gives_way_to_prctl)
+{
+	struct unwind_region region;
+
+	ASSERT_TRUE(becomes_exact(self, variant->at_once));
+	ASSERT_TRUE(unwind_find_region(variant->name, &region));
+	ASSERT_EQ(0, prctl(UNWIND_PR_ADD_SFRAME, &region, sizeof(region), 0, 0));
+	EXPECT_EQ(-1, prctl(UNWIND_PR_ADD_SFRAME, &region, sizeof(region), 0, 0));
+	EXPECT_EQ(EEXIST, errno);
+	EXPECT_TRUE(becomes_exact(self, variant->at_once));
+}
+
+/* That there is no table is remembered, too. */
+TEST(object_without_table_is_looked_at_once)
+{
+	static struct unwind_record record;
+	struct unwind_perf perf, looks;
+	callee_function *function;
+	struct chain chain;
+	time_t end = 0;
+	uint64_t before;
+	void *object;
+
+	NEED_DISCOVERY();
+	ASSERT_TRUE(chain_init(&chain, 0));
+	ASSERT_EQ(0, open_faults(&perf, 0));
+	ASSERT_EQ(0, open_counter(&looks, "unwind/sframe_discover"));
+	/* All that is there already. */
+	chain_run(&chain, 1);
+	before = count(&looks);
+	EXPECT_LT(0, before);
+
+	object = open_object("libcallee_none.so");
+	ASSERT_NE(NULL, object);
+	function = dlsym(object, "callee");
+	ASSERT_NE(NULL, function);
+	do {
+		chain.returns_nr = 0;
+		function(&chain, 4);
+	} while (count(&looks) == before && !is_over(&end));
+	EXPECT_EQ(before + 1, count(&looks));
+
+	for (int i = 0; i < 100; i++) {
+		chain.returns_nr = 0;
+		function(&chain, 4);
+		unwind_perf_drain(&perf);
+	}
+	EXPECT_EQ(before + 1, count(&looks));
+	chain.returns_nr = 0;
+	function(&chain, 4);
+	ASSERT_TRUE(unwind_perf_stack_at(&perf, chain.ips[0], &record));
+	EXPECT_FALSE(chain_equal(&chain, &record));
+}
+
+/* An object of three pages: its headers, the code, the table. */
+struct lying_object {
+	Elf64_Ehdr	header;
+	Elf64_Phdr	load, text, data, sframe;
+};
+
+FIXTURE(headers)
+{
+	struct lying_object	*headers;	/* of the file, writable */
+	uint8_t			*area;		/* where the object is mapped */
+	void			*fault;
+	int			fd;
+	struct unwind_perf	perf;
+	struct unwind_perf	looks;
+	struct unwind_record	record;
+};
+
+typedef FIXTURE_DATA(headers) headers_data;
+
+static void write_headers(struct lying_object *headers)
+{
+	*headers = (struct lying_object){
+		.header = {
+			.e_ident = {
+				ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
+				ELFDATA2LSB, EV_CURRENT,
+			},
+			.e_type = ET_DYN,
+			.e_machine = EM_X86_64,
+			.e_version = EV_CURRENT,
+			.e_phoff = offsetof(struct lying_object, load),
+			.e_ehsize = sizeof(Elf64_Ehdr),
+			.e_phentsize = sizeof(Elf64_Phdr),
+			.e_phnum = 4,
+		},
+		.load = {
+			.p_type = PT_LOAD, .p_flags = PF_R,
+			.p_filesz = PAGE, .p_memsz = PAGE,
+		},
+		.text = {
+			.p_type = PT_LOAD, .p_flags = PF_R | PF_X,
+			.p_offset = PAGE, .p_vaddr = PAGE,
+			.p_filesz = sizeof(lying_code), .p_memsz = sizeof(lying_code),
+		},
+		.data = {
+			.p_type = PT_LOAD, .p_flags = PF_R,
+			.p_offset = 2 * PAGE, .p_vaddr = 2 * PAGE,
+			.p_filesz = PAGE, .p_memsz = PAGE,
+		},
+		.sframe = {
+			.p_type = PT_GNU_SFRAME, .p_flags = PF_R,
+			.p_offset = 2 * PAGE, .p_vaddr = 2 * PAGE,
+			.p_filesz = sizeof(struct lying_table),
+			.p_memsz = sizeof(struct lying_table),
+		},
+	};
+}
+
+static bool map_part(headers_data *self, unsigned long offset, int prot, int fd)
+{
+	return mmap(self->area + offset, PAGE, prot, MAP_PRIVATE | MAP_FIXED, fd,
+		    offset) != MAP_FAILED;
+}
+
+/* As a dynamic linker does. */
+static bool map_object(headers_data *self)
+{
+	return map_part(self, 0, PROT_READ, self->fd) &&
+	       map_part(self, PAGE, PROT_READ | PROT_EXEC, self->fd) &&
+	       map_part(self, 2 * PAGE, PROT_READ, self->fd);
+}
+
+FIXTURE_SETUP(headers)
+{
+	struct lying_table table = lying_table(-PAGE);
+
+	NEED_DISCOVERY();
+	self->fd = memfd_create("lying", MFD_CLOEXEC);
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, ftruncate(self->fd, 3 * PAGE));
+	ASSERT_EQ(sizeof(lying_code), pwrite(self->fd, lying_code, sizeof(lying_code), PAGE));
+	ASSERT_EQ(sizeof(table), pwrite(self->fd, &table, sizeof(table), 2 * PAGE));
+	self->headers = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, self->fd, 0);
+	ASSERT_NE(MAP_FAILED, self->headers);
+	write_headers(self->headers);
+	self->area = mmap(NULL, 5 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, self->area);
+	self->fault = self->area + 4 * PAGE;
+	ASSERT_EQ(0, mprotect(self->fault, PAGE, PROT_READ | PROT_WRITE));
+	ASSERT_EQ(0, open_faults(&self->perf, 0));
+	ASSERT_EQ(0, open_counter(&self->looks, "unwind/sframe_discover"));
+}
+
+FIXTURE_TEARDOWN(headers)
+{
+}
+
+/* Run the code; whether the kernel believed the table. */
+static keep int believes(headers_data *self)
+{
+	lying_function *function = (lying_function *)(self->area + PAGE);
+
+	madvise(self->fault, PAGE, MADV_DONTNEED);
+	unwind_perf_drain(&self->perf);
+	function(self->fault, POISON);
+	if (!unwind_perf_stack_at(&self->perf,
+				  (uintptr_t)self->area + PAGE + LYING_FAULT,
+				  &self->record))
+		return -1;
+	return self->record.nr > 1 && self->record.ips[1] == POISON;
+}
+
+/* Run the code until the kernel has looked at it; whether it believed the table. */
+static keep int comes_to_believe(headers_data *self)
+{
+	uint64_t before = count(&self->looks);
+	time_t end = 0;
+
+	do {
+		believes(self);
+	} while (count(&self->looks) == before && !is_over(&end));
+	if (count(&self->looks) == before)
+		return -2;
+	before = count(&self->looks);
+	for (int i = 0; i < 3; i++)
+		believes(self);
+	/* Whatever the answer, it is looked at once. */
+	return count(&self->looks) == before ? believes(self) : -3;
+}
+
+TEST_F(headers, that_are_right)
+{
+	ASSERT_TRUE(map_object(self));
+	EXPECT_EQ(1, comes_to_believe(self));
+	/* Mapped over, it is looked at again. */
+	ASSERT_TRUE(map_object(self));
+	EXPECT_EQ(1, comes_to_believe(self));
+}
+
+/* One of the headers' fields, and a value that it must not have. */
+struct lie {
+	const char	*what;
+	size_t		offset;
+	size_t		size;
+	uint64_t	value;
+};
+
+#define LIE(field, lie)								\
+	{ #field " = " #lie, offsetof(struct lying_object, field),		\
+	  sizeof(((struct lying_object *)0)->field), lie }
+
+static const struct lie lies[] = {
+	LIE(header.e_ident[EI_MAG1], 'x'),
+	LIE(header.e_ident[EI_CLASS], ELFCLASS32),
+	LIE(header.e_ident[EI_DATA], ELFDATA2MSB),
+	LIE(header.e_type, ET_REL),
+	LIE(header.e_machine, EM_386),
+	LIE(header.e_phentsize, 0),
+	LIE(header.e_phentsize, 32),
+	LIE(header.e_phnum, 0),
+	LIE(header.e_phnum, 0xffff),
+	LIE(header.e_phoff, 4096),
+	LIE(header.e_phoff, 4000),
+	LIE(header.e_phoff, ~0ull),
+	LIE(header.e_phoff, -64ull),
+	LIE(header.e_phoff, 1ull << 63),
+	LIE(text.p_type, PT_NULL),
+	LIE(text.p_flags, PF_R),
+	LIE(text.p_offset, 0x2000),
+	LIE(text.p_offset, ~0ull),
+	LIE(text.p_filesz, 0),
+	LIE(text.p_vaddr, 0),
+	LIE(text.p_vaddr, ~0ull),
+	LIE(sframe.p_type, PT_NULL),
+	LIE(sframe.p_vaddr, 0),
+	LIE(sframe.p_vaddr, 0x1000),
+	LIE(sframe.p_vaddr, 0x3000),
+	LIE(sframe.p_vaddr, 1ull << 47),
+	LIE(sframe.p_vaddr, 1ull << 63),
+	LIE(sframe.p_vaddr, -0x1000ull),
+	LIE(sframe.p_vaddr, ~0ull),
+	LIE(sframe.p_filesz, 0),
+	LIE(sframe.p_filesz, 27),
+	LIE(sframe.p_filesz, ~0ull),
+};
+
+TEST_F_TIMEOUT(headers, that_lie, 200)
+{
+	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+		write_headers(self->headers);
+		memcpy((char *)self->headers + lies[i].offset, &lies[i].value, lies[i].size);
+		ASSERT_TRUE(map_object(self));
+		EXPECT_EQ(0, comes_to_believe(self)) TH_LOG("%s", lies[i].what);
+	}
+	/* And none of them has done any harm. */
+	write_headers(self->headers);
+	ASSERT_TRUE(map_object(self));
+	EXPECT_EQ(1, comes_to_believe(self));
+}
+
+TEST_F(headers, that_cannot_be_read)
+{
+	ASSERT_TRUE(map_object(self));
+	ASSERT_EQ(0, mprotect(self->area, PAGE, PROT_NONE));
+	EXPECT_EQ(0, comes_to_believe(self));
+}
+
+TEST_F(headers, that_are_not_mapped)
+{
+	ASSERT_TRUE(map_object(self));
+	ASSERT_EQ(0, munmap(self->area, PAGE));
+	EXPECT_EQ(0, comes_to_believe(self));
+}
+
+TEST_F(headers, of_another_file)
+{
+	int other = memfd_create("other", MFD_CLOEXEC);
+
+	ASSERT_LE(0, other);
+	ASSERT_EQ(0, ftruncate(other, PAGE));
+	ASSERT_EQ(sizeof(*self->headers),
+		  pwrite(other, self->headers, sizeof(*self->headers), 0));
+	ASSERT_TRUE(map_object(self));
+	ASSERT_TRUE(map_part(self, 0, PROT_READ, other));
+	EXPECT_EQ(0, comes_to_believe(self));
+}
+
+/* The pages are mapped, but there is nothing behind them. */
+TEST_F(headers, whose_table_is_cut_off)
+{
+	ASSERT_EQ(0, ftruncate(self->fd, 2 * PAGE));
+	ASSERT_TRUE(map_object(self));
+	EXPECT_EQ(0, comes_to_believe(self));
+}
+
+TEST_F(headers, whose_table_is_none)
+{
+	struct lying_table table = lying_table(-PAGE);
+
+	table.magic = 0xdee3;
+	ASSERT_EQ(sizeof(table), pwrite(self->fd, &table, sizeof(table), 2 * PAGE));
+	ASSERT_TRUE(map_object(self));
+	EXPECT_EQ(0, comes_to_believe(self));
+}
+
+struct scribbler {
+	struct lying_object	*headers;
+	bool			stop;
+};
+
+/* Change words of the headers, and put them right again. */
+static void *scribble(void *data)
+{
+	struct scribbler *scribbler = data;
+	unsigned int seed = 1;
+
+	while (!__atomic_load_n(&scribbler->stop, __ATOMIC_RELAXED)) {
+		for (int i = 0; i < 1000; i++) {
+			size_t at = rand_r(&seed) % (sizeof(struct lying_object) / 8);
+
+			((volatile uint64_t *)scribbler->headers)[at] =
+				(uint64_t)rand_r(&seed) << (rand_r(&seed) % 40);
+		}
+		write_headers(scribbler->headers);
+	}
+	return NULL;
+}
+
+/* Either answer will do; the kernel has to come to one. */
+TEST_F(headers, that_change_while_they_are_read)
+{
+	struct scribbler scribbler = { self->headers };
+	pthread_t thread;
+
+	ASSERT_EQ(0, pthread_create(&thread, NULL, scribble, &scribbler));
+	for (int i = 0; i < 50; i++) {
+		ASSERT_TRUE(map_object(self));
+		EXPECT_LE(0, comes_to_believe(self));
+	}
+	__atomic_store_n(&scribbler.stop, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	write_headers(self->headers);
+	ASSERT_TRUE(map_object(self));
+	EXPECT_EQ(1, comes_to_believe(self));
+}
+
+static keep int vdso_caller(int (*function)(clockid_t id, struct timespec *now),
+			    struct timespec *now)
+{
+	/* Work after the call, so that it is one. */
+	return function(CLOCK_MONOTONIC_COARSE, now) * 3 + 1;
+}
+
+/* At its first instruction the vDSO has not saved its caller's frame pointer. */
+TEST(vdso_is_found)
+{
+	static struct unwind_record record;
+	int (*function)(clockid_t id, struct timespec *now);
+	void *vdso = dlopen("linux-vdso.so.1", RTLD_NOW | RTLD_NOLOAD);
+	struct unwind_region region;
+	struct unwind_perf perf;
+	struct timespec now;
+	time_t end = 0;
+	bool whole;
+
+	NEED_DISCOVERY();
+	ASSERT_NE(NULL, vdso);
+	function = dlsym(vdso, "__vdso_clock_gettime");
+	ASSERT_NE(NULL, function);
+	if (!unwind_find_region("linux-vdso.so.1", &region))
+		SKIP(return, "no table: this kernel's assembler did not make one");
+	ASSERT_EQ(0, unwind_perf_open(&perf, 0, PERF_TYPE_BREAKPOINT, (uintptr_t)function,
+				      0));
+	do {
+		unwind_perf_drain(&perf);
+		vdso_caller(function, &now);
+		ASSERT_TRUE(unwind_perf_stack_at(&perf, (uintptr_t)function, &record));
+		whole = record.nr > 2 && record.ips[1] > (uintptr_t)vdso_caller &&
+			record.ips[1] < (uintptr_t)vdso_caller + 128;
+		for (unsigned int i = 2; whole && i < record.nr; i++)
+			if (record.ips[i] == main_return)
+				return;
+	} while (!is_over(&end));
+	for (unsigned int i = 0; i < record.nr; i++)
+		TH_LOG("%u: %#llx", i, (unsigned long long)record.ips[i]);
+	EXPECT_TRUE(false);
+}
+
+/* Who takes a stack where a walk ends is not led round and round. */
+TEST(walks_of_the_event_of_walks)
+{
+	static struct unwind_record record;
+	struct unwind_perf faults, walks;
+	unsigned int runs = 0;
+	struct chain chain;
+	uint64_t before;
+
+	NEED_DISCOVERY();
+	ASSERT_TRUE(chain_init(&chain, 0));
+	chain.last = main_return;
+	for (int at_once = 0; at_once < 2; at_once++) {
+		unsigned int flags = at_once ? UNWIND_NO_REQUESTS | UNWIND_NO_RECORDS : 0;
+
+		ASSERT_EQ(0, open_faults(&faults, flags));
+		ASSERT_EQ(0, unwind_perf_open(&walks, 0, PERF_TYPE_TRACEPOINT,
+					      unwind_tracepoint("unwind/unwind_user_walk"),
+					      flags));
+		/* Tables are read, rows are found. */
+		for (int i = 0; i < 5; i++)
+			chain_run(&chain, 3);
+		before = count(&walks);
+		for (runs = 0; runs < 10; runs++) {
+			unwind_perf_drain(&faults);
+			unwind_perf_drain(&walks);
+			chain_run(&chain, 3);
+			ASSERT_TRUE(at_once ? sample_at(&faults, &chain, &record) :
+				    unwind_perf_stack_at(&faults, chain.ips[0], &record));
+			EXPECT_TRUE(chain_matches(&chain, &record));
+		}
+		/* A walk for the fault, and at most one for each event of it. */
+		EXPECT_LE(before + runs, count(&walks));
+		EXPECT_GE(before + 4 * runs, count(&walks));
+		unwind_perf_close(&faults);
+		unwind_perf_close(&walks);
+	}
+}
+
+/* A number of debugfs' unwind/stats. */
+static long long stat_of(const char *name)
+{
+	FILE *file = fopen("/sys/kernel/debug/unwind/stats", "r");
+	long long value = -1, found = -1;
+	char line[64];
+
+	if (!file)
+		return -2;
+	while (fscanf(file, "%63s %lld", line, &value) == 2)
+		if (!strcmp(line, name))
+			found = value;
+	fclose(file);
+	return found;
+}
+
+/* Where libc has no table, they end where main() returns to. */
+static long long walks_ended(void)
+{
+	long long complete = stat_of("walks_deferred_complete");
+
+	return complete < 0 ? complete : complete + stat_of("walks_deferred_no_table");
+}
+
+TEST(walks_are_counted)
+{
+	long long ended, frames, added, removed;
+	struct unwind_perf perf;
+	struct chain chain;
+	void *object;
+
+	NEED_DISCOVERY();
+	ended = walks_ended();
+	if (ended == -2)
+		SKIP(return, "no debugfs at /sys/kernel/debug");
+	frames = stat_of("frames_deferred");
+	added = stat_of("tables_discovered");
+	removed = stat_of("tables_removed");
+	ASSERT_LE(0, frames);
+	ASSERT_LE(0, added);
+	ASSERT_LE(0, removed);
+
+	ASSERT_TRUE(chain_init(&chain, 0));
+	ASSERT_EQ(0, open_faults(&perf, 0));
+	object = open_object("libcallee_now.so");
+	ASSERT_NE(NULL, object);
+	for (int i = 0; i < 10; i++)
+		chain_run(&chain, 3);
+	unwind_perf_close(&perf);
+	ASSERT_EQ(0, dlclose(object));
+	EXPECT_LE(ended + 10, walks_ended());
+	EXPECT_LE(frames + 10 * 6, stat_of("frames_deferred"));
+	EXPECT_LE(added + 1, stat_of("tables_discovered"));
+	EXPECT_LE(removed + 1, stat_of("tables_removed"));
+}
+
+#define main(...) harness_main(__VA_ARGS__)
+TEST_HARNESS_MAIN
+#undef main
+
+int main(int argc, char **argv)
+{
+	int result;
+
+	main_return = chain_return_address();
+	result = harness_main(argc, argv);
+	asm volatile("" : "+r"(result));
+	return result;
+}
