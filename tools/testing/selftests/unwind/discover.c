@@ -271,8 +271,8 @@ TEST(object_without_table_is_looked_at_once)
 
 	NEED_DISCOVERY();
 	ASSERT_TRUE(chain_init(&chain, 0));
-	ASSERT_EQ(0, open_faults(&perf, 0));
 	ASSERT_EQ(0, open_counter(&looks, "unwind/sframe_discover"));
+	ASSERT_EQ(0, open_faults(&perf, 0));
 	/* All that is there already. */
 	chain_run(&chain, 1);
 	before = count(&looks);
@@ -659,8 +659,11 @@ TEST(walks_of_the_event_of_walks)
 				    unwind_perf_stack_at(&faults, chain.ips[0], &record));
 			EXPECT_TRUE(chain_matches(&chain, &record));
 		}
-		/* A walk for the fault, and at most one for each event of it. */
-		EXPECT_LE(before + runs, count(&walks));
+		/*
+		 * A walk for the fault, and at most one for each event of it.  Where
+		 * it is walked in the fault's sample, perf takes no other there.
+		 */
+		EXPECT_LE(before + (at_once ? 0 : runs), count(&walks));
 		EXPECT_GE(before + 4 * runs, count(&walks));
 		unwind_perf_close(&faults);
 		unwind_perf_close(&walks);
