@@ -276,7 +276,6 @@ TEST(object_without_table_is_looked_at_once)
 	/* All that is there already. */
 	chain_run(&chain, 1);
 	before = count(&looks);
-	EXPECT_LT(0, before);
 
 	object = open_object("libcallee_none.so");
 	ASSERT_NE(NULL, object);
