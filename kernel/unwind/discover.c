@@ -339,6 +339,7 @@ void sframe_discover(void)
 		from = object.end;
 		cond_resched();
 	}
-	if (!from)
+	/* Nothing new; or it cannot be remembered, and would be looked at again. */
+	if (!from || ret)
 		sframe_rest_discovery(DISCOVER_REST);
 }
