@@ -26,6 +26,8 @@ main() {
 	make -s -C "$HERE/.." O="$OUT" all "$OUT/same_frames"
 	mkdir -p "$OUT"
 	compile "$HERE/audit_program.c" "$OUT/audit_program"
+	[ "$OUT/server" -nt "$HERE/server.cc" ] ||
+		g++ -O3 -Wall -Wa,--gsframe -o "$OUT/server" "$HERE/server.cc" -lpthread
 	build_static_programs
 	build_libraries
 	fill_audit_cache

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Are the kernel's deferred callchains those that DWARF's rules give?
+ * Are the kernel's callchains those that DWARF's rules give?
  *
  * Each sample of a program brings its registers and a dump of its stack, from
- * which libdwfl unwinds it by .eh_frame, and the cookie of the deferred record
- * with the kernel's own walk.  The two are held against each other frame by frame:
+ * which libdwfl unwinds it by .eh_frame, and the kernel's own walk, or the cookie
+ * of the deferred record with it.  The two are held against each other frame by frame:
  * same sample, same moment.
  */
 #include "same_frames.h"
@@ -21,13 +21,16 @@ static const char help[] =
 "usage: same_frames [OPTION]... PROGRAM [ARGUMENT]...\n"
 "\n"
 "Run PROGRAM and all it starts, sample it in user mode, and compare the kernel's\n"
-"deferred callchains with what .eh_frame says of the same samples.  Needs root and\n"
+"callchains, deferred ones unless told, with what .eh_frame says of the same samples.  Needs root and\n"
 "a kernel with deferred callchains.\n"
 "\n"
+"  -a, --at-once           stacks that are walked where the sample is taken\n"
 "  -F, --frequency HZ      samples a second and CPU (299)\n"
 "  -s, --seconds S         end PROGRAM after S seconds (when it ends)\n"
 "  -n, --name NAME         only samples of programs of that name: NAME is what\n"
 "                          exec leaves in /proc/PID/comm\n"
+"  -k, --skip S            do not compare the samples of the first S seconds: at once,\n"
+"                          the first in a page of a table only have it fetched\n"
 "  -m, --min-equal N       fail where fewer than N of 1000 frames are equal\n"
 "  -o, --output FILE       figures go to FILE (standard error)\n"
 "  -d, --differences FILE  what differs goes to FILE, most frequent first, with an\n"
@@ -37,7 +40,8 @@ static const char help[] =
 "figures:\n"
 "  samples         taken in user mode\n"
 "  lost            records that the kernel had no room for\n"
-"  at-once         samples without a cookie: walked as they were taken\n"
+"  at-once         samples that should have a cookie, and were walked as they were\n"
+"                  taken\n"
 "  unanswered      samples whose deferred record did not come\n"
 "  elsewhere       records that begin at another instruction than their sample\n"
 "  dwarf-cut       stacks whose end libdwfl does not reach in the dump\n"
@@ -59,9 +63,11 @@ static const char help[] =
 "  same_frames --seconds 5 --differences /tmp/differ -- sframe run python3 work.py\n";
 
 static const struct option long_options[] = {
+	{ "at-once", no_argument, NULL, 'a' },
 	{ "frequency", required_argument, NULL, 'F' },
 	{ "seconds", required_argument, NULL, 's' },
 	{ "name", required_argument, NULL, 'n' },
+	{ "skip", required_argument, NULL, 'k' },
 	{ "min-equal", required_argument, NULL, 'm' },
 	{ "output", required_argument, NULL, 'o' },
 	{ "differences", required_argument, NULL, 'd' },
@@ -70,9 +76,11 @@ static const struct option long_options[] = {
 };
 
 struct options {
+	enum walk	walk;
 	unsigned long	frequency;
 	double		seconds;
 	const char	*name;
+	double		skip;
 	unsigned long	min_equal;
 	FILE		*output;
 	FILE		*differences;
@@ -126,8 +134,11 @@ static void parse(struct options *options, int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt_long(argc, argv, "+F:s:n:m:o:d:h", long_options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "+aF:s:n:k:m:o:d:h", long_options, NULL)) != -1) {
 		switch (c) {
+		case 'a':
+			options->walk = WALK_AT_ONCE;
+			break;
 		case 'F':
 			options->frequency = parse_number(optarg, 1, 10000);
 			break;
@@ -136,6 +147,9 @@ static void parse(struct options *options, int argc, char **argv)
 			break;
 		case 'n':
 			options->name = optarg;
+			break;
+		case 'k':
+			options->skip = parse_number(optarg, 0, 1e6);
 			break;
 		case 'm':
 			options->min_equal = parse_number(optarg, 0, 1000);
@@ -162,6 +176,8 @@ static void parse(struct options *options, int argc, char **argv)
 static void write_figures(FILE *to, const struct recording *recording,
 			  const struct result *result)
 {
+	if (result->skipped)
+		fprintf(to, "skipped %lu\n", result->skipped);
 	fprintf(to, "samples %lu lost %lu at-once %lu unanswered %lu elsewhere %lu\n",
 		result->samples, recording->lost, result->at_once, result->unanswered,
 		result->elsewhere);
@@ -202,8 +218,9 @@ int main(int argc, char **argv)
 	bool enough;
 
 	parse(&options, argc, argv);
+	recording.walk = options.walk;
 	record_program(&recording, argv + optind, options.frequency, options.seconds);
-	compare(&recording, options.name, &result);
+	compare(&recording, options.name, options.skip, &result);
 	write_figures(options.output, &recording, &result);
 	if (options.differences)
 		write_differences(options.differences);

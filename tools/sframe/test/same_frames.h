@@ -23,6 +23,12 @@ enum reg {
 	SAMPLED_REGS,
 };
 
+/* Who walks the stacks, and when. */
+enum walk {
+	WALK_DEFERRED,		/* on the way back to user space, in a record of its own */
+	WALK_AT_ONCE,		/* where the sample is taken */
+};
+
 /**
  * struct event - a record as it came
  * @time:	The clock of all CPUs' rings.
@@ -50,9 +56,13 @@ struct recording {
 	uint64_t	lost;		/* records that found no room */
 	int		status;		/* the program's, of waitpid() */
 	bool		stopped;	/* by us: its time was over */
+	enum walk	walk;
 };
 
-/* Runs @argv and records it and all it starts; ends it after @seconds (0: never). */
+/*
+ * Runs @argv and records it and all it starts, walked as @to->walk says; ends it
+ * after @seconds (0: never).
+ */
 void record_program(struct recording *to, char **argv, unsigned int frequency,
 		    double seconds);
 
@@ -62,6 +72,8 @@ struct sample {
 	uint32_t	tid;
 	uint64_t	ip;
 	uint64_t	cookie;		/* 0: walked at once */
+	const uint64_t	*ips;		/* then: the user's frames */
+	uint64_t	nr;
 	const uint64_t	*regs;		/* NULL: none */
 	const uint8_t	*stack;
 	uint64_t	stack_size;
@@ -110,8 +122,9 @@ int module_file(const struct module *module);
 
 /* Counts and differences of all samples. */
 struct result {
-	unsigned long	samples;
-	unsigned long	at_once;	/* without a cookie: walked as they were taken */
+	unsigned long	skipped;
+	unsigned long	samples;	/* that were not */
+	unsigned long	at_once;	/* walked as they were taken, though not to be */
 	unsigned long	unanswered;	/* with a cookie that no record has */
 	unsigned long	elsewhere;	/* the record begins at another instruction */
 	unsigned long	cut;		/* dwarf ends early, most often with the dump */
@@ -126,8 +139,12 @@ struct result {
 	unsigned long	early_frames;
 };
 
-/* Compares all samples of programs of that name (NULL: any). */
-void compare(const struct recording *recording, const char *name, struct result *to);
+/*
+ * Compares all samples of programs of that name (NULL: any), but for those of the
+ * first @skip seconds.
+ */
+void compare(const struct recording *recording, const char *name, double skip,
+	     struct result *to);
 /* The differences, most frequent first. */
 void write_differences(FILE *to);
 

@@ -10,6 +10,12 @@
 /* Frames of either stack that an example shows from where they part. */
 #define SHOWN	6
 
+/* The kernel's walk. */
+struct walked {
+	const uint64_t	*ips;
+	unsigned int	nr;
+};
+
 /* A sort of difference. */
 struct difference {
 	unsigned long	count;
@@ -104,7 +110,7 @@ static struct difference *count_difference(char *what)
 }
 
 static void add_example(struct difference *to, struct process *process,
-			const struct sample *sample, const struct event *record,
+			const struct sample *sample, const struct walked *ours,
 			const struct stack *truth, unsigned int from)
 {
 	if (to->example)
@@ -113,7 +119,7 @@ static void add_example(struct difference *to, struct process *process,
 	       sample->ip, sample->regs[SAMPLED_SP], sample->regs[SAMPLED_BP],
 	       sample->stack_size, from);
 	show(&to->example, process, "dwarf", truth->ips, truth->nr, from);
-	show(&to->example, process, "kernel", record->words + 2, record->words[1], from);
+	show(&to->example, process, "kernel", ours->ips, ours->nr, from);
 }
 
 static const char *module_of(const struct process *process, uint64_t ip)
@@ -125,10 +131,10 @@ static const char *module_of(const struct process *process, uint64_t ip)
 
 /* The frames up to @same are equal, and one of the stacks has others or no more. */
 static void add_difference(struct process *process, const struct sample *sample,
-			   const struct event *record, const struct stack *truth,
+			   const struct walked *ours, const struct stack *truth,
 			   unsigned int same, bool early)
 {
-	unsigned int nr = record->words[1], from = same ? same - 1 : 0;
+	unsigned int nr = ours->nr, from = same ? same - 1 : 0;
 	uint64_t last = truth->ips[from] - !truth->exact[from];
 	char *what = NULL;
 
@@ -140,7 +146,7 @@ static void add_difference(struct process *process, const struct sample *sample,
 		append(&what, "%s, whose table is not mapped", module_of(process, last));
 	else
 		append(&what, "%s", process_describe(process, last));
-	add_example(count_difference(what), process, sample, record, truth, from);
+	add_example(count_difference(what), process, sample, ours, truth, from);
 }
 
 /* The last equal frame is in code that the kernel had no table of. */
@@ -164,11 +170,11 @@ static bool has_signal(const struct stack *stack)
 }
 
 static void judge(struct process *process, const struct sample *sample,
-		  const struct event *record, const struct stack *truth,
+		  const struct walked *ours, const struct stack *truth,
 		  struct result *to)
 {
-	const uint64_t *ips = record->words + 2;
-	unsigned int nr = record->words[1], same = 0;
+	const uint64_t *ips = ours->ips;
+	unsigned int nr = ours->nr, same = 0;
 	bool early;
 
 	while (same < nr && same < truth->nr && ips[same] == truth->ips[same])
@@ -186,16 +192,16 @@ static void judge(struct process *process, const struct sample *sample,
 		to->early++;
 		to->early_frames += truth->nr - same;
 	}
-	add_difference(process, sample, record, truth, same, early);
+	add_difference(process, sample, ours, truth, same, early);
 }
 
 /* libdwfl did not come to the end of the stack. */
 static void judge_cut(struct process *process, const struct sample *sample,
-		      const struct event *record, const struct stack *truth,
+		      const struct walked *ours, const struct stack *truth,
 		      struct result *to)
 {
-	const uint64_t *ips = record->words + 2;
-	unsigned int nr = record->words[1];
+	const uint64_t *ips = ours->ips;
+	unsigned int nr = ours->nr;
 	char *what = NULL;
 
 	to->cut++;
@@ -204,36 +210,55 @@ static void judge_cut(struct process *process, const struct sample *sample,
 	to->only_ours += nr && process_is_outermost(process, ips[nr - 1] - (nr > 1));
 	append(&what, "not whole: dwarf says '%s' at %s", truth->error, truth->nr ?
 	       process_describe(process, truth->ips[truth->nr - 1]) : "no frame");
-	add_example(count_difference(what), process, sample, record, truth, 0);
+	add_example(count_difference(what), process, sample, ours, truth, 0);
 }
 
-static void compare_sample(const struct sample *sample, struct result *to)
+/* Finds the kernel's walk of @sample; counts those that cannot be compared. */
+static bool find_walked(const struct sample *sample, enum walk walk, struct walked *ours,
+			struct result *to)
 {
-	struct process *process = process_of(sample->pid);
 	const struct event *record;
-	static struct stack truth;
 
-	to->samples++;
+	if (walk == WALK_AT_ONCE) {
+		*ours = (struct walked){ sample->ips, sample->nr };
+		return sample->regs;
+	}
 	if (!sample->cookie || !sample->regs) {
 		to->at_once++;
-		return;
+		return false;
 	}
 	record = record_of(sample);
 	if (!record) {
 		to->unanswered++;
-		return;
+		return false;
 	}
-	process_unwind(process, sample, &truth);
-	if (!record->words[1] || record->words[2] != sample->ip)
-		to->elsewhere++;
-	if (truth.whole)
-		judge(process, sample, record, &truth, to);
-	else
-		judge_cut(process, sample, record, &truth, to);
+	*ours = (struct walked){ record->words + 2, record->words[1] };
+	return true;
 }
 
-void compare(const struct recording *recording, const char *name, struct result *to)
+static void compare_sample(const struct sample *sample, enum walk walk, struct result *to)
 {
+	struct process *process = process_of(sample->pid);
+	static struct stack truth;
+	struct walked ours;
+
+	to->samples++;
+	if (!find_walked(sample, walk, &ours, to))
+		return;
+	process_unwind(process, sample, &truth);
+	if (!ours.nr || ours.ips[0] != sample->ip)
+		to->elsewhere++;
+	if (truth.whole)
+		judge(process, sample, &ours, &truth, to);
+	else
+		judge_cut(process, sample, &ours, &truth, to);
+}
+
+void compare(const struct recording *recording, const char *name, double skip,
+	     struct result *to)
+{
+	uint64_t from = recording->nr ? recording->events[0]->time + skip * 1e9 : 0;
+
 	collect_records(recording);
 	for (size_t i = 0; i < recording->nr; i++) {
 		const struct event *event = recording->events[i];
@@ -247,8 +272,12 @@ void compare(const struct recording *recording, const char *name, struct result 
 		}
 		if (name && strcmp(name, process_name(process_of(event->pid))))
 			continue;
+		if (event->time < from) {
+			to->skipped++;
+			continue;
+		}
 		sample = event_sample(event);
-		compare_sample(&sample, to);
+		compare_sample(&sample, recording->walk, to);
 	}
 }
 

@@ -51,7 +51,8 @@ static double now(void)
 	return time.tv_sec + time.tv_nsec / 1e9;
 }
 
-static void open_ring(struct ring *ring, pid_t pid, int cpu, unsigned int frequency)
+static void open_ring(struct ring *ring, pid_t pid, int cpu, unsigned int frequency,
+		      enum walk walk)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -86,7 +87,8 @@ static void open_ring(struct ring *ring, pid_t pid, int cpu, unsigned int freque
 	uint64_t flags;
 
 	memcpy(&flags, (char *)&attr + FLAGS_OFFSET, sizeof(flags));
-	flags |= ATTR_DEFER_CALLCHAIN | ATTR_DEFER_OUTPUT;
+	if (walk == WALK_DEFERRED)
+		flags |= ATTR_DEFER_CALLCHAIN | ATTR_DEFER_OUTPUT;
 	memcpy((char *)&attr + FLAGS_OFFSET, &flags, sizeof(flags));
 
 	ring->fd = syscall(__NR_perf_event_open, &attr, pid, cpu, -1,
@@ -257,7 +259,7 @@ void record_program(struct recording *to, char **argv, unsigned int frequency,
 	if (cpus > MAX_CPUS)
 		die("more than 64 CPUs");
 	for (unsigned int i = 0; i < cpus; i++)
-		open_ring(&rings[i], pid, i, frequency);
+		open_ring(&rings[i], pid, i, frequency, to->walk);
 	/* Else the program's threads keep us from looking in time. */
 	setpriority(PRIO_PROCESS, 0, -20);
 	close(go[0]);
@@ -283,7 +285,11 @@ struct sample event_sample(const struct event *event)
 		.stack_size = *size,
 	};
 
-	if (nr >= 2 && ips[nr - 2] == CONTEXT_DEFERRED)
+	if (nr >= 2 && ips[nr - 2] == CONTEXT_DEFERRED) {
 		sample.cookie = ips[nr - 1];
+	} else if (nr && ips[0] == (uint64_t)PERF_CONTEXT_USER) {
+		sample.ips = ips + 1;
+		sample.nr = nr - 1;
+	}
 	return sample;
 }
