@@ -9,52 +9,21 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "kselftest_harness.h"
-#include "chain.h"
-
-static uint64_t main_return;
+#include "unwind_test.h"
 
 #define DEEPEST		100
-#define CONTEXT_USER	((uint64_t)-512)
 /*
  * Samples until the tables are in memory and their rows known.  No constant: each
  * call of an unrolled loop would have a return address of its own.
  */
 static volatile unsigned int warm = 3;
 
-#define NEED_TABLES()						\
-	do {							\
-		const char *missing = unwind_perf_missing();	\
-								\
-		if (missing)					\
-			SKIP(return, "%s", missing);		\
-	} while (0)
-
-static int open_faults(struct unwind_perf *perf)
-{
-	return unwind_perf_open(perf, 0, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS,
-				UNWIND_NO_REQUESTS | UNWIND_NO_RECORDS);
-}
-
-/* Keep only the user part of a sample's callchain. */
-static void user_part(struct unwind_record *record)
-{
-	unsigned int from = 0;
-
-	while (from < record->nr && record->ips[from] != CONTEXT_USER)
-		from++;
-	from += from < record->nr;
-	record->nr -= from;
-	memmove(record->ips, record->ips + from, record->nr * sizeof(record->ips[0]));
-}
-
 /* The sample of the chain's innermost frame. */
 static bool take(struct unwind_perf *perf, const struct chain *chain,
 		 struct unwind_record *record)
 {
 	while (unwind_perf_next(perf, record)) {
-		user_part(record);
-		if (record->nr && record->ips[0] == chain->ips[0])
+		if (unwind_user_part(record) && record->ips[0] == chain->ips[0])
 			return true;
 	}
 	return false;
@@ -66,9 +35,9 @@ TEST(depth_1_to_100)
 	struct unwind_perf perf;
 	struct chain chain;
 
-	NEED_TABLES();
+	NEED_UNWIND();
 	ASSERT_TRUE(chain_init(&chain, 0));
-	ASSERT_EQ(0, open_faults(&perf));
+	ASSERT_EQ(0, open_faults(&perf, UNWIND_AT_ONCE));
 	chain.last = main_return;
 	for (unsigned int i = 0; i < warm; i++)
 		chain_run(&chain, 1);
@@ -100,14 +69,14 @@ TEST(table_that_is_not_in_memory)
 	struct unwind_perf perf;
 	struct chain chain;
 
-	NEED_TABLES();
+	NEED_UNWIND();
 	ASSERT_TRUE(chain_init(&chain, 0));
 	ASSERT_TRUE(unwind_find_region("", &region));
 	/* Its rows go with it, too. */
 	ASSERT_EQ(0, prctl(UNWIND_PR_REMOVE_SFRAME, &region, sizeof(region), 0, 0));
 	ASSERT_EQ(0, prctl(UNWIND_PR_ADD_SFRAME, &region, sizeof(region), 0, 0));
 	ASSERT_TRUE(forget_table(&region));
-	ASSERT_EQ(0, open_faults(&perf));
+	ASSERT_EQ(0, open_faults(&perf, UNWIND_AT_ONCE));
 	chain.last = main_return;
 
 	for (unsigned int i = 0; i < warm; i++) {
@@ -130,10 +99,10 @@ TEST(rows_without_their_table)
 	struct unwind_perf perf;
 	struct chain chain;
 
-	NEED_TABLES();
+	NEED_UNWIND();
 	ASSERT_TRUE(chain_init(&chain, 0));
 	ASSERT_TRUE(unwind_find_region("", &region));
-	ASSERT_EQ(0, open_faults(&perf));
+	ASSERT_EQ(0, open_faults(&perf, UNWIND_AT_ONCE));
 	chain.last = main_return;
 	for (unsigned int i = 0; i <= warm; i++) {
 		unwind_perf_drain(&perf);
@@ -146,16 +115,4 @@ TEST(rows_without_their_table)
 	unwind_perf_close(&perf);
 }
 
-#define main(...) harness_main(__VA_ARGS__)
 TEST_HARNESS_MAIN
-#undef main
-
-int main(int argc, char **argv)
-{
-	int result;
-
-	main_return = chain_return_address();
-	result = harness_main(argc, argv);
-	asm volatile("" : "+r"(result));
-	return result;
-}

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Known call chains of a program without frame pointers: exact frames in exact
- * order, alone, in threads, in signal handlers and in children.
+ * order, alone, in threads, in signal handlers, coroutines and children.
+ *
+ * Compiled twice: with AT_ONCE all stacks are walked where the sample is taken.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -12,34 +14,43 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "kselftest_harness.h"
-#include "chain.h"
-
-static uint64_t main_return;
+#include "unwind_test.h"
+#include "between.h"
 
 #define DEEPEST	100
 #define THREADS	4
 #define ROUNDS	50
 
-#define NEED_DEFERRED()						\
-	do {							\
-		const char *missing = unwind_perf_missing();	\
-								\
-		if (missing)					\
-			SKIP(return, "%s", missing);		\
-	} while (0)
+#ifdef AT_ONCE
+#define FLAGS		UNWIND_AT_ONCE
+#define TAKEN		PERF_RECORD_SAMPLE
+#else
+#define FLAGS		0
+#define TAKEN		UNWIND_RECORD_DEFERRED
+#endif
 
-static int open_faults(struct unwind_perf *perf)
+/* At once, what is not in memory is not read: have the program's table there. */
+static int open_chain(struct unwind_perf *perf)
 {
-	return unwind_perf_open(perf, 0, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS,
-				0);
+	struct unwind_region region;
+
+	if (!unwind_find_region("", &region))
+		return -ENOEXEC;
+	for (uint64_t at = region.sframe_start; FLAGS && at < region.sframe_start +
+	     region.sframe_size; at += 64)
+		*(const volatile char *)at;
+	return open_faults(perf, FLAGS);
 }
 
-/* Take the deferred stack of the chain's innermost frame. */
+/* Take the stack of the chain's innermost frame. */
 static bool take(struct unwind_perf *perf, const struct chain *chain,
 		 struct unwind_record *record)
 {
-	return unwind_perf_stack_at(perf, chain->ips[0], record);
+	while (unwind_perf_next(perf, record))
+		if (record->type == TAKEN && unwind_user_part(record) &&
+		    record->ips[0] == chain->ips[0])
+			return true;
+	return false;
 }
 
 TEST(depth_1_to_100)
@@ -48,9 +59,9 @@ TEST(depth_1_to_100)
 	struct unwind_perf perf;
 	struct chain chain;
 
-	NEED_DEFERRED();
+	NEED_UNWIND();
 	ASSERT_TRUE(chain_init(&chain, 0));
-	ASSERT_EQ(0, open_faults(&perf));
+	ASSERT_EQ(0, open_chain(&perf));
 	chain.last = main_return;
 	for (unsigned int depth = 0; depth < DEEPEST; depth++) {
 		unwind_perf_drain(&perf);
@@ -79,7 +90,7 @@ static keep void *work(void *data)
 	struct unwind_perf perf;
 	struct chain chain;
 
-	if (!chain_init(&chain, 0) || open_faults(&perf)) {
+	if (!chain_init(&chain, 0) || open_chain(&perf)) {
 		pthread_barrier_wait(worker->barrier);
 		return NULL;
 	}
@@ -101,7 +112,7 @@ TEST(threads_at_once)
 	struct worker workers[THREADS];
 	pthread_barrier_t barrier;
 
-	NEED_DEFERRED();
+	NEED_UNWIND();
 	pthread_barrier_init(&barrier, NULL, THREADS);
 	for (int i = 0; i < THREADS; i++) {
 		workers[i] = (struct worker){ .depth = 3 + 11 * i, .barrier = &barrier };
@@ -158,9 +169,9 @@ TEST(signal_handler)
 	struct unwind_perf perf;
 	uint64_t back;
 
-	NEED_DEFERRED();
+	NEED_UNWIND();
 	ASSERT_TRUE(handle(SIGUSR1, 0));
-	ASSERT_EQ(0, open_faults(&perf));
+	ASSERT_EQ(0, open_chain(&perf));
 	back = chain_syscall(SYS_tgkill, getpid(), gettid(), SIGUSR1);
 	add_interrupted((uintptr_t)chain_syscall_ip, back);
 	ASSERT_TRUE(take(&perf, &handler_chain, &record));
@@ -174,15 +185,50 @@ TEST(signal_handler_on_alternate_stack)
 	struct unwind_perf perf;
 	uint64_t back;
 
-	NEED_DEFERRED();
+	NEED_UNWIND();
 	stack.ss_sp = mmap(NULL, stack.ss_size, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, stack.ss_sp);
 	ASSERT_EQ(0, sigaltstack(&stack, NULL));
 	ASSERT_TRUE(handle(SIGUSR1, SA_ONSTACK));
-	ASSERT_EQ(0, open_faults(&perf));
+	ASSERT_EQ(0, open_chain(&perf));
 	back = chain_syscall(SYS_tgkill, getpid(), gettid(), SIGUSR1);
 	add_interrupted((uintptr_t)chain_syscall_ip, back);
+	ASSERT_TRUE(take(&perf, &handler_chain, &record));
+	EXPECT_TRUE(chain_matches(&handler_chain, &record));
+}
+
+static uint64_t outer_return, outer_back;
+
+static keep void outer_handler(int signal, siginfo_t *info, void *context)
+{
+	outer_return = chain_return_address();
+	outer_back = chain_syscall(SYS_tgkill, getpid(), gettid(), SIGUSR1);
+	asm volatile("" ::: "memory");
+}
+
+/* A signal in a signal's handler, on another stack. */
+TEST(signal_handler_in_signal_handler)
+{
+	struct sigaction action = { .sa_sigaction = outer_handler, .sa_flags = SA_SIGINFO };
+	static struct unwind_record record;
+	stack_t stack = { .ss_size = 65536 };
+	struct unwind_perf perf;
+	uint64_t back;
+
+	NEED_UNWIND();
+	stack.ss_sp = mmap(NULL, stack.ss_size, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, stack.ss_sp);
+	ASSERT_EQ(0, sigaltstack(&stack, NULL));
+	ASSERT_TRUE(handle(SIGUSR1, SA_ONSTACK));
+	ASSERT_EQ(0, sigaction(SIGUSR2, &action, NULL));
+	ASSERT_EQ(0, open_chain(&perf));
+	back = chain_syscall(SYS_tgkill, getpid(), gettid(), SIGUSR2);
+	add_interrupted((uintptr_t)chain_syscall_ip, outer_back);
+	handler_chain.ips[handler_chain.nr++] = outer_return;
+	handler_chain.ips[handler_chain.nr++] = (uintptr_t)chain_syscall_ip;
+	handler_chain.ips[handler_chain.nr++] = back;
 	ASSERT_TRUE(take(&perf, &handler_chain, &record));
 	EXPECT_TRUE(chain_matches(&handler_chain, &record));
 }
@@ -197,13 +243,174 @@ TEST(signal_at_first_instruction)
 	struct unwind_perf perf;
 	uint64_t back;
 
-	NEED_DEFERRED();
+	NEED_UNWIND();
 	ASSERT_TRUE(handle(SIGILL, 0));
-	ASSERT_EQ(0, open_faults(&perf));
+	ASSERT_EQ(0, open_chain(&perf));
 	back = chain_illegal();
 	add_interrupted((uintptr_t)chain_illegal, back);
 	ASSERT_TRUE(take(&perf, &handler_chain, &record));
 	EXPECT_TRUE(chain_matches(&handler_chain, &record));
+}
+
+static keep int below_between(struct chain *chain)
+{
+	chain->returns[chain->returns_nr++] = chain_return_address();
+	return chain_run(chain, 3) + 1;
+}
+
+static keep int above_between(struct chain *chain)
+{
+	uint64_t *returns_to;
+
+	chain->returns[chain->returns_nr++] = chain_return_address();
+	returns_to = &chain->returns[chain->returns_nr++];
+	return between(below_between, chain, returns_to) + 1;
+}
+
+/* Tables, a frame pointer, and tables again; twice. */
+TEST(frame_pointer_between_tables)
+{
+	static struct unwind_record record;
+	struct unwind_perf perf;
+	struct chain chain;
+	uint64_t *returns_to;
+
+	NEED_UNWIND();
+	ASSERT_TRUE(chain_init(&chain, 0));
+	ASSERT_EQ(0, open_chain(&perf));
+	chain.last = main_return;
+	returns_to = &chain.returns[chain.returns_nr++];
+	between(above_between, &chain, returns_to);
+	/* The fault, four times chain_down(), chain_run(), and these four. */
+	ASSERT_EQ(10, chain.nr);
+	ASSERT_TRUE(take(&perf, &chain, &record));
+	EXPECT_TRUE(chain_matches(&chain, &record));
+}
+
+static ucontext_t coroutine_context, caller_context;
+static struct chain coroutine_chain;
+
+static keep void coroutine(void)
+{
+	chain_run(&coroutine_chain, 4);
+	coroutine_chain.ips[coroutine_chain.nr++] = chain_return_address();
+}
+
+/* Nothing calls it, and its end is found: what made it is no caller. */
+TEST(coroutine_ends_the_stack)
+{
+	static char stack[65536] __attribute__((aligned(64)));
+	static struct unwind_record record;
+	struct unwind_perf perf;
+
+	NEED_UNWIND();
+	ASSERT_TRUE(chain_init(&coroutine_chain, 0));
+	ASSERT_EQ(0, open_chain(&perf));
+	ASSERT_EQ(0, getcontext(&coroutine_context));
+	coroutine_context.uc_stack.ss_sp = stack;
+	coroutine_context.uc_stack.ss_size = sizeof(stack);
+	coroutine_context.uc_link = &caller_context;
+	makecontext(&coroutine_context, coroutine, 0);
+	ASSERT_EQ(0, swapcontext(&caller_context, &coroutine_context));
+	ASSERT_EQ(8, coroutine_chain.nr);
+	ASSERT_TRUE(take(&perf, &coroutine_chain, &record));
+	EXPECT_TRUE(chain_matches(&coroutine_chain, &record));
+	/* The C library has no table here; its one frame may have one too many. */
+	EXPECT_LE(record.nr, coroutine_chain.nr + 1);
+}
+
+static keep int deep(void *page, unsigned int depth)
+{
+	int result = depth ? deep(page, depth - 1) : (int)chain_fault(page);
+
+	return (result ^ depth) * 3;
+}
+
+/* Frames of deep() that a sample has, of so many that there are. */
+static keep unsigned int frames_of_deep(struct chain *chain, unsigned int depth)
+{
+	static struct unwind_record record;
+	struct unwind_perf perf;
+	unsigned int same = 1;
+
+	if (open_chain(&perf))
+		return 0;
+	chain->ips[0] = (uintptr_t)chain_fault_ip;
+	/* The first touches the stack, which faults as well. */
+	for (volatile int i = 0; i < 2; i++) {
+		madvise(chain->page, 4096, MADV_DONTNEED);
+		unwind_perf_drain(&perf);
+		deep(chain->page, depth);
+	}
+	if (!take(&perf, chain, &record))
+		return 0;
+	unwind_perf_close(&perf);
+	/* Its call of the fault, then those of itself. */
+	while (same + 1 < record.nr && record.ips[same + 1] == record.ips[2])
+		same++;
+	return record.nr == same + 1 ? record.nr : 0;
+}
+
+#define MAX_STACK "/proc/sys/kernel/perf_event_max_stack"
+
+static bool set_max_stack(unsigned int frames)
+{
+	FILE *file = fopen(MAX_STACK, "w");
+	bool done = file && fprintf(file, "%u", frames) > 0;
+
+	return file && !fclose(file) && done;
+}
+
+/* As many as the system's limit says, the innermost ones. */
+TEST(deeper_than_the_limit)
+{
+	struct chain chain;
+
+	NEED_UNWIND();
+	ASSERT_TRUE(chain_init(&chain, 0));
+	EXPECT_EQ(127, frames_of_deep(&chain, 3000));
+	ASSERT_TRUE(set_max_stack(1024));
+	EXPECT_EQ(1024, frames_of_deep(&chain, 3000));
+	ASSERT_TRUE(set_max_stack(127));
+	EXPECT_EQ(127, frames_of_deep(&chain, 3000));
+}
+
+/* Each frame's return address is the trampoline's; the stack has the true ones. */
+TEST(functions_with_uretprobes)
+{
+	static struct unwind_record record;
+	struct unwind_event event = {
+		.config = 1,
+		.config1 = (uintptr_t)"/proc/self/exe",
+		.config2 = unwind_file_offset((uintptr_t)chain_down),
+		.flags = UNWIND_AT_ONCE,
+		.cpu = -1,
+	};
+	struct unwind_perf perf, probe;
+	struct chain chain, without;
+	int type = unwind_pmu("uprobe");
+
+	NEED_UNWIND();
+	ASSERT_LE(0, type);
+	event.type = type;
+	ASSERT_TRUE(chain_init(&chain, 0));
+	ASSERT_EQ(0, open_chain(&perf));
+	for (volatile int i = 0; i < 2; i++) {
+		if (i == 1) {
+			without = chain;
+			ASSERT_EQ(0, unwind_perf_open_event(&probe, &event));
+		}
+		chain.returns_nr = 0;
+		unwind_perf_drain(&perf);
+		chain_run(&chain, 10);
+	}
+	/* The probes are there: what the functions see is the trampoline. */
+	ASSERT_EQ(without.nr, chain.nr);
+	EXPECT_NE(without.ips[3], chain.ips[3]);
+	EXPECT_EQ(chain.ips[3], chain.ips[4]);
+	without.last = main_return;
+	ASSERT_TRUE(take(&perf, &without, &record));
+	EXPECT_TRUE(chain_matches(&without, &record));
 }
 
 /* What a child writes for its parent, in shared memory. */
@@ -227,7 +434,7 @@ static keep int child_body(void *data)
 	struct child_report *report = data;
 	struct unwind_perf perf;
 
-	if (!chain_init(&report->chain, 0) || open_faults(&perf))
+	if (!chain_init(&report->chain, 0) || open_chain(&perf))
 		return 1;
 	chain_run(&report->chain, 5);
 	report->taken = take(&perf, &report->chain, &report->record);
@@ -242,7 +449,7 @@ TEST(forked_child)
 	int status;
 	pid_t pid;
 
-	NEED_DEFERRED();
+	NEED_UNWIND();
 	ASSERT_NE(NULL, report);
 	pid = fork();
 	if (!pid)
@@ -261,7 +468,7 @@ TEST(vforked_child)
 	int status;
 	pid_t pid;
 
-	NEED_DEFERRED();
+	NEED_UNWIND();
 	ASSERT_NE(NULL, report);
 	pid = vfork();
 	if (!pid)
@@ -282,7 +489,7 @@ TEST(cloned_child)
 	int status;
 	pid_t pid;
 
-	NEED_DEFERRED();
+	NEED_UNWIND();
 	ASSERT_NE(NULL, report);
 	pid = clone(child_body, stack + sizeof(stack), CLONE_VM | SIGCHLD, report);
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
@@ -292,16 +499,4 @@ TEST(cloned_child)
 	EXPECT_TRUE(chain_matches(&report->chain, &report->record));
 }
 
-#define main(...) harness_main(__VA_ARGS__)
 TEST_HARNESS_MAIN
-#undef main
-
-int main(int argc, char **argv)
-{
-	int result;
-
-	main_return = chain_return_address();
-	result = harness_main(argc, argv);
-	asm volatile("" : "+r"(result));
-	return result;
-}

@@ -3,29 +3,23 @@
  * When deferred stacks come, to whom, and with which cookie.
  */
 #define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "kselftest_harness.h"
-#include "chain.h"
-
-static uint64_t main_return;
+#include "unwind_test.h"
 
 /* A child's preparations are waited for at most this long. */
 #define PATIENCE_MS 20000
-
-#define NEED_DEFERRED()						\
-	do {							\
-		const char *missing = unwind_perf_missing();	\
-								\
-		if (missing)					\
-			SKIP(return, "%s", missing);		\
-	} while (0)
 
 static int open_software(struct unwind_perf *perf, pid_t pid, uint64_t config,
 			 unsigned int flags)
@@ -91,7 +85,7 @@ TEST(two_samples_in_one_entry_share_cookie_and_record)
 	struct chain chain;
 	uint64_t cookie;
 
-	NEED_DEFERRED();
+	NEED_UNWIND();
 	ASSERT_TRUE(chain_init(&chain, 0));
 	/* Both count in the same page fault. */
 	ASSERT_EQ(0, open_software(&perfs[0], 0, PERF_COUNT_SW_PAGE_FAULTS, 0));
@@ -119,7 +113,6 @@ TEST(two_samples_in_one_entry_share_cookie_and_record)
 	EXPECT_EQ(1, first.records);
 }
 
-/* A system call that is traced at its start and then sleeps: one entry. */
 /*
  * Takes all records; returns how many of @type have @cookie, the last one in
  * @record.  A preemption may leave others in between.
@@ -142,6 +135,7 @@ static unsigned int take_cookie(struct unwind_perf *perf, uint32_t type,
 	return count;
 }
 
+/* A system call that is traced at its start and then sleeps: one entry. */
 TEST(samples_before_and_in_sleep_share_cookie)
 {
 	static struct unwind_record sample, record;
@@ -149,7 +143,7 @@ TEST(samples_before_and_in_sleep_share_cookie)
 	struct unwind_perf perfs[2];
 	long id = unwind_tracepoint("syscalls/sys_enter_nanosleep");
 
-	NEED_DEFERRED();
+	NEED_UNWIND();
 	if (id < 0)
 		SKIP(return, "no tracepoint syscalls/sys_enter_nanosleep");
 	ASSERT_EQ(0, unwind_perf_open(&perfs[0], 0, PERF_TYPE_TRACEPOINT, id, 0));
@@ -175,7 +169,7 @@ TEST(cookies_do_not_repeat)
 	struct chain chain;
 	unsigned int repeated = 0;
 
-	NEED_DEFERRED();
+	NEED_UNWIND();
 	ASSERT_TRUE(chain_init(&chain, 0));
 	ASSERT_EQ(0, open_software(&perf, 0, PERF_COUNT_SW_PAGE_FAULTS, 0));
 	for (int i = 0; i < MANY; i++) {
@@ -196,7 +190,7 @@ TEST(two_sessions_get_a_record_each)
 	struct unwind_perf perfs[2];
 	struct chain chain;
 
-	NEED_DEFERRED();
+	NEED_UNWIND();
 	ASSERT_TRUE(chain_init(&chain, 0));
 	for (int i = 0; i < 2; i++)
 		ASSERT_EQ(0, open_software(&perfs[i], 0, PERF_COUNT_SW_PAGE_FAULTS, 0));
@@ -214,6 +208,30 @@ TEST(two_sessions_get_a_record_each)
 			    first.record.nr * sizeof(uint64_t)));
 }
 
+/*
+ * What one event's sample holds is no other's: at the same fault one walks at once
+ * and one later, whichever was opened first.
+ */
+TEST(session_at_once_beside_deferred_one)
+{
+	static struct content content[3];
+	struct unwind_perf perfs[3];
+	struct chain chain;
+
+	NEED_UNWIND();
+	ASSERT_TRUE(chain_init(&chain, 0));
+	for (int i = 0; i < 3; i++)
+		ASSERT_EQ(0, open_faults(&perfs[i], i == 1 ? 0 : UNWIND_AT_ONCE));
+	fault_once(&chain, perfs, 3);
+	for (int i = 0; i < 3; i++) {
+		take_all(&perfs[i], &content[i]);
+		EXPECT_EQ(1, content[i].samples);
+		EXPECT_EQ(i == 1, content[i].deferred_samples);
+		EXPECT_EQ(i == 1, content[i].records);
+	}
+	EXPECT_EQ((uintptr_t)chain_fault_ip, content[1].record.ips[0]);
+}
+
 /* As perf does it: one event receives, the others only ask. */
 TEST(tracking_event_receives)
 {
@@ -221,7 +239,7 @@ TEST(tracking_event_receives)
 	struct unwind_perf perfs[2];
 	struct chain chain;
 
-	NEED_DEFERRED();
+	NEED_UNWIND();
 	ASSERT_TRUE(chain_init(&chain, 0));
 	ASSERT_EQ(0, open_software(&perfs[0], 0, PERF_COUNT_SW_PAGE_FAULTS,
 				   UNWIND_NO_RECORDS));
@@ -241,7 +259,7 @@ TEST(nobody_asks_nobody_receives)
 	struct unwind_perf perf;
 	struct chain chain;
 
-	NEED_DEFERRED();
+	NEED_UNWIND();
 	ASSERT_TRUE(chain_init(&chain, 0));
 	ASSERT_EQ(0, open_software(&perf, 0, PERF_COUNT_SW_PAGE_FAULTS,
 				   UNWIND_NO_REQUESTS));
@@ -258,7 +276,7 @@ TEST(no_user_part_wanted)
 	struct unwind_perf perf;
 	struct chain chain;
 
-	NEED_DEFERRED();
+	NEED_UNWIND();
 	ASSERT_TRUE(chain_init(&chain, 0));
 	ASSERT_EQ(0, open_software(&perf, 0, PERF_COUNT_SW_PAGE_FAULTS, UNWIND_NO_USER));
 	fault_once(&chain, &perf, 1);
@@ -274,7 +292,7 @@ TEST(user_mode_only)
 	struct unwind_perf perf;
 	struct chain chain;
 
-	NEED_DEFERRED();
+	NEED_UNWIND();
 	ASSERT_TRUE(chain_init(&chain, 0));
 	ASSERT_EQ(0, open_software(&perf, 0, PERF_COUNT_SW_PAGE_FAULTS, UNWIND_USER_MODE));
 	fault_once(&chain, &perf, 1);
@@ -290,7 +308,7 @@ TEST(closed_event_leaves_nothing_behind)
 	struct unwind_perf perf;
 	struct chain chain;
 
-	NEED_DEFERRED();
+	NEED_UNWIND();
 	ASSERT_TRUE(chain_init(&chain, 0));
 	for (int i = 0; i < 200; i++) {
 		ASSERT_EQ(0, open_software(&perf, 0, PERF_COUNT_SW_PAGE_FAULTS, 0));
@@ -299,6 +317,221 @@ TEST(closed_event_leaves_nothing_behind)
 		ASSERT_EQ(1, content.records);
 		unwind_perf_close(&perf);
 	}
+}
+
+/* Samples and records of one thread among what a ring holds. */
+static void take_own(struct unwind_perf *perf, pid_t tid, struct content *content)
+{
+	static struct unwind_record record;
+
+	memset(content, 0, sizeof(*content));
+	while (unwind_perf_next(perf, &record)) {
+		if (record.tid != tid)
+			continue;
+		if (record.type == PERF_RECORD_SAMPLE) {
+			content->samples++;
+			content->deferred_samples += !!record.cookie;
+		} else {
+			content->records++;
+			content->record = record;
+		}
+	}
+}
+
+static bool stay_on_cpu_0(void)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(0, &set);
+	return !sched_setaffinity(0, sizeof(set), &set);
+}
+
+#define FAULTS 20
+
+static void fault_often(struct chain *chain)
+{
+	for (int i = 0; i < FAULTS; i++) {
+		madvise(chain->page, 4096, MADV_DONTNEED);
+		chain_fault(chain->page);
+	}
+}
+
+static const struct unwind_event faults_of_cpu_0 = {
+	.type = PERF_TYPE_SOFTWARE,
+	.config = PERF_COUNT_SW_PAGE_FAULTS,
+	.pid = -1,
+};
+
+TEST(session_of_a_cpu)
+{
+	static struct content content;
+	struct unwind_perf perf;
+	struct chain chain;
+
+	NEED_UNWIND();
+	ASSERT_TRUE(stay_on_cpu_0());
+	ASSERT_TRUE(chain_init(&chain, 0));
+	ASSERT_EQ(0, unwind_perf_open_event(&perf, &faults_of_cpu_0));
+	fault_often(&chain);
+	take_own(&perf, gettid(), &content);
+	EXPECT_LE(FAULTS, content.samples);
+	EXPECT_EQ(content.samples, content.deferred_samples);
+	EXPECT_LE(FAULTS, content.records);
+}
+
+/* The child's records come to the parent's event, and they are the child's. */
+TEST(session_that_children_inherit)
+{
+	struct unwind_event event = faults_of_cpu_0;
+	static struct content content;
+	struct unwind_perf perf;
+	struct chain chain;
+	int status;
+	pid_t pid;
+
+	NEED_UNWIND();
+	ASSERT_TRUE(stay_on_cpu_0());
+	ASSERT_TRUE(chain_init(&chain, 0));
+	event.pid = 0;
+	event.flags = UNWIND_INHERIT;
+	ASSERT_EQ(0, unwind_perf_open_event(&perf, &event));
+	pid = fork();
+	if (!pid) {
+		fault_often(&chain);
+		_exit(0);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	take_own(&perf, pid, &content);
+	EXPECT_LE(FAULTS, content.samples);
+	EXPECT_EQ(content.samples, content.deferred_samples);
+	EXPECT_LE(FAULTS, content.records);
+	EXPECT_EQ(pid, content.record.pid);
+}
+
+static bool join_cgroup(const char *path)
+{
+	char file[PATH_MAX];
+	FILE *procs;
+	bool done;
+
+	snprintf(file, sizeof(file), "%s/cgroup.procs", path);
+	procs = fopen(file, "w");
+	done = procs && fprintf(procs, "%d", getpid()) > 0;
+	return procs && !fclose(procs) && done;
+}
+
+/* Who is not in the cgroup leaves nothing. */
+TEST(session_of_a_cgroup)
+{
+	char mount_point[] = "/tmp/unwind-cgroup-XXXXXX", path[64];
+	struct unwind_event event = faults_of_cpu_0;
+	static struct content inside, outside;
+	struct unwind_perf perf;
+	struct chain chain;
+	int status;
+	pid_t pid;
+
+	NEED_UNWIND();
+	ASSERT_TRUE(stay_on_cpu_0());
+	ASSERT_TRUE(chain_init(&chain, 0));
+	ASSERT_NE(NULL, mkdtemp(mount_point));
+	ASSERT_EQ(0, mount("none", mount_point, "cgroup2", 0, NULL));
+	snprintf(path, sizeof(path), "%s/unwind", mount_point);
+	ASSERT_TRUE(!mkdir(path, 0755) || errno == EEXIST);
+	event.pid = open(path, O_RDONLY);
+	ASSERT_LE(0, event.pid);
+	event.flags = UNWIND_CGROUP;
+	ASSERT_EQ(0, unwind_perf_open_event(&perf, &event));
+	fault_often(&chain);
+	pid = fork();
+	if (!pid) {
+		if (!join_cgroup(path))
+			_exit(1);
+		fault_often(&chain);
+		_exit(0);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	take_own(&perf, pid, &inside);
+	EXPECT_LE(FAULTS, inside.samples);
+	EXPECT_EQ(inside.samples, inside.deferred_samples);
+	EXPECT_LE(FAULTS, inside.records);
+	take_own(&perf, gettid(), &outside);
+	EXPECT_EQ(0, outside.samples);
+	unwind_perf_close(&perf);
+	close(event.pid);
+	rmdir(path);
+	umount(mount_point);
+	rmdir(mount_point);
+}
+
+/* A ring that nobody reads: what it has no room for is counted, of both sorts. */
+TEST(lost_samples_and_records_are_counted)
+{
+	enum { MANY = 6000 };
+	static struct unwind_record record;
+	unsigned long samples = 0, records = 0;
+	struct unwind_perf perf;
+	struct chain chain;
+	uint64_t faults;
+
+	NEED_UNWIND();
+	ASSERT_TRUE(chain_init(&chain, 0));
+	ASSERT_EQ(0, open_faults(&perf, UNWIND_USER_MODE));
+	for (int i = 0; i < MANY; i++) {
+		madvise(chain.page, 4096, MADV_DONTNEED);
+		chain_fault(chain.page);
+	}
+	/* With room again, the next record tells how many there were. */
+	for (int round = 0; round < 2; round++) {
+		while (unwind_perf_next(&perf, &record)) {
+			samples += record.type == PERF_RECORD_SAMPLE;
+			records += record.type == UNWIND_RECORD_DEFERRED;
+		}
+		madvise(chain.page, 4096, MADV_DONTNEED);
+		if (!round)
+			chain_fault(chain.page);
+	}
+	ASSERT_EQ(0, ioctl(perf.fd, PERF_EVENT_IOC_DISABLE, 0));
+	ASSERT_EQ(sizeof(faults), read(perf.fd, &faults, sizeof(faults)));
+	EXPECT_LE(MANY, faults);
+	EXPECT_NE(0, perf.lost);
+	/* A sample and a record each. */
+	EXPECT_EQ(2 * faults, samples + records + perf.lost);
+}
+
+/* The sample is taken behind the task work that would walk: it ends nevertheless. */
+TEST(requests_at_the_end_of_system_calls)
+{
+	enum { CALLS = 1000 };
+	long id = unwind_tracepoint("raw_syscalls/sys_exit");
+	static struct content content;
+	unsigned int records = 0, deferred = 0, samples = 0;
+	struct unwind_perf perf;
+
+	NEED_UNWIND();
+	ASSERT_LE(0, id);
+	ASSERT_EQ(0, unwind_perf_open(&perf, 0, PERF_TYPE_TRACEPOINT, id, 0));
+	for (int i = 0; i < CALLS; i++) {
+		chain_syscall(SYS_getppid, 0, 0, 0);
+		if (i % 100)
+			continue;
+		take_all(&perf, &content);
+		samples += content.samples;
+		deferred += content.deferred_samples;
+		records += content.records;
+	}
+	chain_syscall(SYS_getppid, 0, 0, 0);
+	ASSERT_EQ(0, ioctl(perf.fd, PERF_EVENT_IOC_DISABLE, 0));
+	take_all(&perf, &content);
+	samples += content.samples;
+	deferred += content.deferred_samples;
+	records += content.records;
+	EXPECT_LE(CALLS, samples);
+	EXPECT_EQ(samples, deferred);
+	/* The last one's, of the ioctl(), may be on its way when the event ends. */
+	EXPECT_LE(deferred - records, 1);
 }
 
 /*
@@ -391,7 +624,7 @@ TEST(killed_while_request_is_pending)
 	struct child child;
 	int status;
 
-	NEED_DEFERRED();
+	NEED_UNWIND();
 	ASSERT_TRUE(start_child(&child, SYS_pause, 0, 0, 0));
 	ASSERT_EQ(0, open_software(&perf, child.pid, PERF_COUNT_SW_CONTEXT_SWITCHES, 0));
 	ASSERT_TRUE(let_go(&child));
@@ -416,7 +649,7 @@ TEST(requested_in_nmi)
 	struct child child;
 	int status;
 
-	NEED_DEFERRED();
+	NEED_UNWIND();
 	ASSERT_NE(0, address);
 	ASSERT_TRUE(start_child(&child, SYS_getppid, 0, 0, 0));
 	ASSERT_EQ(0, unwind_perf_open(&perf, child.pid, PERF_TYPE_BREAKPOINT, address, 0));
@@ -466,7 +699,7 @@ TEST(signal_handler_does_not_get_into_the_stack_before_it)
 	struct child child;
 	int status;
 
-	NEED_DEFERRED();
+	NEED_UNWIND();
 	ASSERT_NE(SIG_ERR, signal(SIGUSR1, do_nothing));
 	ASSERT_TRUE(start_child(&child, SYS_kill, SELF, SIGSTOP, 0));
 	ASSERT_EQ(0, open_software(&perf, child.pid, PERF_COUNT_SW_CONTEXT_SWITCHES, 0));
@@ -491,7 +724,7 @@ TEST(exits_while_request_is_pending)
 	struct child child;
 	int status;
 
-	NEED_DEFERRED();
+	NEED_UNWIND();
 	if (id < 0)
 		SKIP(return, "no tracepoint syscalls/sys_enter_exit_group");
 	ASSERT_TRUE(start_child(&child, SYS_exit_group, 7, 0, 0));
@@ -513,7 +746,7 @@ TEST(exec_while_request_is_pending_shows_old_image)
 	struct child child;
 	int status;
 
-	NEED_DEFERRED();
+	NEED_UNWIND();
 	if (id < 0)
 		SKIP(return, "no tracepoint syscalls/sys_enter_execve");
 	ASSERT_TRUE(start_child(&child, SYS_execve, (long)arguments[0], (long)arguments, 0));
@@ -528,16 +761,4 @@ TEST(exec_while_request_is_pending_shows_old_image)
 	EXPECT_FALSE(unwind_perf_next(&perf, &record));
 }
 
-#define main(...) harness_main(__VA_ARGS__)
 TEST_HARNESS_MAIN
-#undef main
-
-int main(int argc, char **argv)
-{
-	int result;
-
-	main_return = chain_return_address();
-	result = harness_main(argc, argv);
-	asm volatile("" : "+r"(result));
-	return result;
-}

@@ -16,15 +16,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "kselftest_harness.h"
-#include "chain.h"
+#include "unwind_test.h"
 #include "lying.h"
 
 #ifndef PT_GNU_SFRAME
 #define PT_GNU_SFRAME	0x6474e554
 #endif
-
-static uint64_t main_return;
 
 #define PAGE 4096ul
 /*
@@ -35,10 +32,7 @@ static uint64_t main_return;
 
 #define NEED_DISCOVERY()						\
 	do {								\
-		const char *missing = unwind_perf_missing();		\
-									\
-		if (missing)						\
-			SKIP(return, "%s", missing);			\
+		NEED_UNWIND();						\
 		if (unwind_tracepoint("unwind/sframe_discover") < 0)	\
 			SKIP(return, "no tracepoint unwind:sframe_discover");	\
 	} while (0)
@@ -62,12 +56,6 @@ static uint64_t count(const struct unwind_perf *perf)
 	uint64_t value = 0;
 
 	return read(perf->fd, &value, sizeof(value)) == sizeof(value) ? value : ~0ull;
-}
-
-static int open_faults(struct unwind_perf *perf, unsigned int flags)
-{
-	return unwind_perf_open(perf, 0, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS,
-				flags);
 }
 
 static void *open_object(const char *name)
@@ -725,16 +713,4 @@ TEST(walks_are_counted)
 	EXPECT_LE(removed + 1, stat_of("tables_removed"));
 }
 
-#define main(...) harness_main(__VA_ARGS__)
 TEST_HARNESS_MAIN
-#undef main
-
-int main(int argc, char **argv)
-{
-	int result;
-
-	main_return = chain_return_address();
-	result = harness_main(argc, argv);
-	asm volatile("" : "+r"(result));
-	return result;
-}

@@ -13,11 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "kselftest_harness.h"
-#include "chain.h"
+#include "unwind_test.h"
 #include "lying.h"
-
-static uint64_t main_return;
 
 #define PAGE 4096ul
 
@@ -48,14 +45,6 @@ static bool is_gone(const struct unwind_region *region)
 	return remove_region(region) == -ENOENT;
 }
 
-#define NEED_SFRAME()							\
-	do {								\
-		const char *missing = unwind_perf_missing();		\
-									\
-		if (missing)						\
-			SKIP(return, "%s", missing);			\
-	} while (0)
-
 FIXTURE(lying)
 {
 	uint8_t			*area;	/* text, a page of nothing, table, fault page */
@@ -83,7 +72,7 @@ static void write_table(struct lying_table *table, const uint8_t *text)
 
 FIXTURE_SETUP(lying)
 {
-	NEED_SFRAME();
+	NEED_UNWIND();
 	self->area = mmap(NULL, 6 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, self->area);
 	self->table = (struct lying_table *)(self->area + 2 * PAGE);
@@ -95,8 +84,7 @@ FIXTURE_SETUP(lying)
 		(uintptr_t)self->table, sizeof(*self->table),
 		(uintptr_t)self->area, sizeof(lying_code),
 	};
-	ASSERT_EQ(0, unwind_perf_open(&self->perf, 0, PERF_TYPE_SOFTWARE,
-				      PERF_COUNT_SW_PAGE_FAULTS, 0));
+	ASSERT_EQ(0, open_faults(&self->perf, 0));
 }
 
 FIXTURE_TEARDOWN(lying)
@@ -349,7 +337,7 @@ TEST(executable_has_a_table_from_exec)
 {
 	struct unwind_region region;
 
-	NEED_SFRAME();
+	NEED_UNWIND();
 	ASSERT_TRUE(unwind_find_region("", &region));
 	EXPECT_EQ(-EEXIST, add(&region));
 }
@@ -457,8 +445,7 @@ TEST_F(lying, fork_copies)
 	if (!pid) {
 		int result = 8;
 
-		if (!unwind_perf_open(&self->perf, 0, PERF_TYPE_SOFTWARE,
-				      PERF_COUNT_SW_PAGE_FAULTS, 0))
+		if (!open_faults(&self->perf, 0))
 			result = believes(self) == 1 ? 0 : 1;
 		if (!result && remove_region(&self->region))
 			result = 2;
@@ -469,8 +456,7 @@ TEST_F(lying, fork_copies)
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, WEXITSTATUS(status));
 	/* The child's copy was its own. */
-	ASSERT_EQ(0, unwind_perf_open(&self->perf, 0, PERF_TYPE_SOFTWARE,
-				      PERF_COUNT_SW_PAGE_FAULTS, 0));
+	ASSERT_EQ(0, open_faults(&self->perf, 0));
 	EXPECT_EQ(1, believes(self));
 	EXPECT_EQ(0, remove_region(&self->region));
 }
@@ -552,7 +538,7 @@ FIXTURE_SETUP(callee)
 {
 	char path[PATH_MAX] = "", object[PATH_MAX + 32];
 
-	NEED_SFRAME();
+	NEED_UNWIND();
 	ASSERT_LT(0, readlink("/proc/self/exe", path, sizeof(path) - 1));
 	snprintf(object, sizeof(object), "%s/%s", dirname(path), variant->name);
 	self->object = dlopen(object, variant->flags);
@@ -562,8 +548,7 @@ FIXTURE_SETUP(callee)
 	ASSERT_TRUE(unwind_find_region(variant->name, &self->region));
 	ASSERT_TRUE(chain_init(&self->chain, 0));
 	self->chain.last = main_return;
-	ASSERT_EQ(0, unwind_perf_open(&self->perf, 0, PERF_TYPE_SOFTWARE,
-				      PERF_COUNT_SW_PAGE_FAULTS, 0));
+	ASSERT_EQ(0, open_faults(&self->perf, 0));
 }
 
 FIXTURE_TEARDOWN(callee)
@@ -604,16 +589,4 @@ TEST_F(callee, gone_with_dlclose)
 	EXPECT_TRUE(is_gone(&self->region));
 }
 
-#define main(...) harness_main(__VA_ARGS__)
 TEST_HARNESS_MAIN
-#undef main
-
-int main(int argc, char **argv)
-{
-	int result;
-
-	main_return = chain_return_address();
-	result = harness_main(argc, argv);
-	asm volatile("" : "+r"(result));
-	return result;
-}

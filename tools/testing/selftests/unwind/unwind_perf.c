@@ -42,40 +42,47 @@ static void add_flags(struct perf_event_attr *attr, uint64_t bits)
 	memcpy((char *)attr + FLAGS_OFFSET, &flags, sizeof(flags));
 }
 
-int unwind_perf_open(struct unwind_perf *perf, pid_t pid, uint32_t type,
-		     uint64_t config, unsigned int flags)
+int unwind_perf_open_event(struct unwind_perf *perf, const struct unwind_event *event)
 {
 	struct perf_event_attr attr = {
-		.type = type,
+		.type = event->type,
 		.size = sizeof(attr),
-		.config = config,
-		.sample_period = 1,
+		.config = event->config,
+		.config1 = event->config1,
+		.config2 = event->config2,
+		.sample_period = event->period ?: 1,
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
 			       PERF_SAMPLE_CALLCHAIN,
-		.disabled = !!(flags & UNWIND_ON_EXEC),
-		.enable_on_exec = !!(flags & UNWIND_ON_EXEC),
+		.sample_max_stack = event->max_stack,
+		.disabled = !!(event->flags & UNWIND_ON_EXEC),
+		.enable_on_exec = !!(event->flags & UNWIND_ON_EXEC),
+		.inherit = !!(event->flags & UNWIND_INHERIT),
 		.exclude_callchain_kernel = 1,
-		.exclude_callchain_user = !!(flags & UNWIND_NO_USER),
-		.exclude_kernel = !!(flags & UNWIND_USER_MODE),
-		.exclude_hv = !!(flags & UNWIND_USER_MODE),
+		.exclude_callchain_user = !!(event->flags & UNWIND_NO_USER),
+		.exclude_kernel = !!(event->flags & UNWIND_USER_MODE),
+		.exclude_hv = !!(event->flags & UNWIND_USER_MODE),
 		.sample_id_all = 1,
 	};
+	unsigned long flags = PERF_FLAG_FD_CLOEXEC;
 	int error;
 
-	if (type == PERF_TYPE_BREAKPOINT) {
+	if (event->type == PERF_TYPE_BREAKPOINT) {
 		attr.config = 0;
-		attr.bp_addr = config;
+		attr.bp_addr = event->config;
 		attr.bp_type = HW_BREAKPOINT_X;
 		attr.bp_len = sizeof(long);
 	}
-	if (!(flags & UNWIND_NO_REQUESTS))
+	if (event->flags & UNWIND_CGROUP)
+		flags |= PERF_FLAG_PID_CGROUP;
+	if (!(event->flags & UNWIND_NO_REQUESTS))
 		add_flags(&attr, ATTR_DEFER_CALLCHAIN);
-	if (!(flags & UNWIND_NO_RECORDS))
+	if (!(event->flags & UNWIND_NO_RECORDS))
 		add_flags(&attr, ATTR_DEFER_OUTPUT);
 
+	memset(perf, 0, sizeof(*perf));
 	perf->size = (1 + RING_PAGES) * PAGE;
-	perf->fd = syscall(__NR_perf_event_open, &attr, pid, -1, -1,
-			   PERF_FLAG_FD_CLOEXEC);
+	perf->fd = syscall(__NR_perf_event_open, &attr, event->pid, event->cpu, -1,
+			   flags);
 	if (perf->fd < 0)
 		return -errno;
 	perf->page = mmap(NULL, perf->size, PROT_READ | PROT_WRITE, MAP_SHARED,
@@ -86,6 +93,20 @@ int unwind_perf_open(struct unwind_perf *perf, pid_t pid, uint32_t type,
 		return error;
 	}
 	return 0;
+}
+
+int unwind_perf_open(struct unwind_perf *perf, pid_t pid, uint32_t type,
+		     uint64_t config, unsigned int flags)
+{
+	struct unwind_event event = {
+		.type = type,
+		.config = config,
+		.flags = flags,
+		.pid = pid,
+		.cpu = -1,
+	};
+
+	return unwind_perf_open_event(perf, &event);
 }
 
 void unwind_perf_close(struct unwind_perf *perf)
@@ -155,7 +176,10 @@ bool unwind_perf_next(struct unwind_perf *perf, struct unwind_record *record)
 		__atomic_store_n(&page->data_tail, tail + header.size,
 				 __ATOMIC_RELEASE);
 		if (header.type == PERF_RECORD_LOST) {
-			fprintf(stderr, "# unwind_perf: records lost, the ring is too small\n");
+			if (!perf->lost)
+				fprintf(stderr, "# unwind_perf: records lost, the ring is too small\n");
+			/* id, lost */
+			perf->lost += words[1];
 			continue;
 		}
 		wanted = header.type == PERF_RECORD_SAMPLE ||
@@ -165,6 +189,7 @@ bool unwind_perf_next(struct unwind_perf *perf, struct unwind_record *record)
 		if (parse(record, header.type, words,
 			  (header.size - sizeof(header)) / sizeof(*words)))
 			return true;
+		perf->senseless++;
 		fprintf(stderr, "# unwind_perf: record %u of %u bytes makes no sense\n",
 			header.type, header.size);
 	}
@@ -183,6 +208,20 @@ bool unwind_perf_stack_at(struct unwind_perf *perf, uint64_t ip,
 		    record->ips[0] == ip)
 			return true;
 	return false;
+}
+
+uint64_t unwind_user_part(struct unwind_record *record)
+{
+	unsigned int from = 0;
+
+	if (record->type == UNWIND_RECORD_DEFERRED)
+		return record->nr;
+	while (from < record->nr && record->ips[from] != UNWIND_CONTEXT_USER)
+		from++;
+	from += from < record->nr;
+	record->nr -= from;
+	memmove(record->ips, record->ips + from, record->nr * sizeof(record->ips[0]));
+	return record->nr;
 }
 
 long unwind_tracepoint(const char *name)
@@ -217,6 +256,37 @@ uint64_t unwind_kernel_symbol(const char *name)
 	       fscanf(file, "%llx %*c %255s%*[^\n]", &address, symbol) == 2)
 		if (!strcmp(symbol, name))
 			found = address;
+	if (file)
+		fclose(file);
+	return found;
+}
+
+int unwind_pmu(const char *name)
+{
+	char path[256];
+	int type = -1;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/type", name);
+	file = fopen(path, "r");
+	if (!file)
+		return -1;
+	if (fscanf(file, "%d", &type) != 1)
+		type = -1;
+	fclose(file);
+	return type;
+}
+
+long unwind_file_offset(uintptr_t address)
+{
+	FILE *file = fopen("/proc/self/maps", "r");
+	unsigned long start, end, offset;
+	long found = -1;
+
+	while (file && found < 0 &&
+	       fscanf(file, "%lx-%lx %*s %lx%*[^\n]", &start, &end, &offset) == 3)
+		if (address >= start && address < end)
+			found = address - start + offset;
 	if (file)
 		fclose(file);
 	return found;

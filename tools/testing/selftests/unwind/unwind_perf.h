@@ -41,12 +41,52 @@ enum unwind_flags {
 	UNWIND_NO_USER		= 1 << 3,
 	/* Only what happens in user mode. */
 	UNWIND_USER_MODE	= 1 << 4,
+	/* Also of the task's children; needs a CPU, as its ring does. */
+	UNWIND_INHERIT		= 1 << 5,
+	/* unwind_event::pid is the descriptor of a cgroup's directory. */
+	UNWIND_CGROUP		= 1 << 6,
+	/* As tools that know nothing of deferral. */
+	UNWIND_AT_ONCE		= UNWIND_NO_RECORDS | UNWIND_NO_REQUESTS,
 };
 
+/**
+ * struct unwind_event - what to sample
+ * @type:	PERF_TYPE_SOFTWARE ...
+ * @config:	... and what of it; of a breakpoint the address of the instruction.
+ * @config1:	What else the type ...
+ * @config2:	... wants: of a uprobe the path of the file and the offset in it.
+ * @period:	0 stands for 1.
+ * @flags:	enum unwind_flags.
+ * @pid:	0: this thread; -1: all of @cpu.
+ * @cpu:	-1: on any.
+ * @max_stack:	Of the callchain; 0: as the system has it.
+ */
+struct unwind_event {
+	uint32_t	type;
+	uint64_t	config;
+	uint64_t	config1;
+	uint64_t	config2;
+	uint64_t	period;
+	unsigned int	flags;
+	pid_t		pid;
+	int		cpu;
+	uint16_t	max_stack;
+};
+
+/**
+ * struct unwind_perf - an open event and its ring
+ * @fd:		The event.
+ * @page:	The ring's first page.
+ * @size:	Bytes of the mapping.
+ * @lost:	Records that the ring had no room for, as far as it has been read.
+ * @senseless:	Records that were not what their header says.
+ */
 struct unwind_perf {
 	int				fd;
 	struct perf_event_mmap_page	*page;
 	size_t				size;
+	unsigned long			lost;
+	unsigned long			senseless;
 };
 
 /**
@@ -68,10 +108,11 @@ struct unwind_record {
 };
 
 /*
- * Opens an event of @pid (0: this thread) that samples each time.  @config of a
- * breakpoint is the address of the instruction.  Returns 0 or -errno; -EINVAL
- * where the kernel does not know deferred callchains.
+ * Opens an event and its ring.  Returns 0 or -errno; -EINVAL where the kernel does
+ * not know deferred callchains.
  */
+int unwind_perf_open_event(struct unwind_perf *perf, const struct unwind_event *event);
+/* An event of @pid on any CPU that samples each time. */
 int unwind_perf_open(struct unwind_perf *perf, pid_t pid, uint32_t type,
 		     uint64_t config, unsigned int flags);
 void unwind_perf_close(struct unwind_perf *perf);
@@ -84,10 +125,20 @@ void unwind_perf_drain(struct unwind_perf *perf);
  */
 bool unwind_perf_stack_at(struct unwind_perf *perf, uint64_t ip,
 			  struct unwind_record *record);
+/*
+ * Keeps only the user's frames of a sample's callchain; a deferred record has no
+ * others.  Returns how many there are.
+ */
+uint64_t unwind_user_part(struct unwind_record *record);
 /* The address of a kernel function, or 0. */
 uint64_t unwind_kernel_symbol(const char *name);
 /* The id of a tracepoint like "syscalls/sys_enter_execve", or -1. */
 long unwind_tracepoint(const char *name);
+
+/* The type of events of a PMU like "uprobe", or -1. */
+int unwind_pmu(const char *name);
+/* Where @address of this program is in its file, or -1. */
+long unwind_file_offset(uintptr_t address);
 
 /* Why the tests of deferred callchains cannot run here; NULL: they can. */
 const char *unwind_perf_missing(void);
