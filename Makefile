@@ -23,11 +23,11 @@ kernel: ## Build the kernel with the series
 debug-kernel: ## The same with KASAN, lockdep, UBSAN, kmemleak
 	@dev/kernel debug
 
-shell: ## A shell in a guest (KERNEL=base|series|debug)
+shell: ## A shell in a guest (KERNEL=NAME, as of dev/kernel)
 	@dev/kernel $(KERNEL)
 	@vm/run --kernel $(KERNEL) --interactive
 
-vm: ## Run CMD='...' in a guest (KERNEL=base|series|debug)
+vm: ## Run CMD='...' in a guest (KERNEL=NAME, as of dev/kernel)
 	@test -n "$$CMD" || { echo "make vm: CMD is empty; for example: make vm CMD='uname -r'" >&2; exit 2; }
 	@dev/kernel $(KERNEL)
 	@vm/run --kernel $(KERNEL) -- bash -c "$$CMD"

@@ -52,6 +52,7 @@ EXIT_USAGE, EXIT_TIMEOUT, EXIT_LOST, EXIT_INTERRUPTED = 2, 124, 125, 130
 KVM_DEVICE = "/dev/kvm"
 KVM_PROBE_SECONDS = 20
 KEEP_RUNS = 20
+KERNELS = ("base", "series", "debug", "kcsan", "btf", "base-btf")
 LOG_TAIL = 40
 PR_SET_PDEATHSIG = 1
 STATUS_LINE = re.compile(rb"exit (\d{1,3}) taint (\d+)\n")
@@ -483,7 +484,7 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="vm/run", description=__doc__,
                                      usage="vm/run [option...] -- COMMAND...",
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kernel", default="series", choices=("base", "series", "debug"))
+    parser.add_argument("--kernel", default="series", choices=KERNELS)
     parser.add_argument("--icount", action="store_true",
                         help="1 ns of the guest's clock = 1 instruction; one CPU, emulated")
     parser.add_argument("--smp", type=int, default=2, metavar="N", help="CPUs, 1-8 (default: 2)")
