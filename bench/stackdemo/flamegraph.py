@@ -35,12 +35,11 @@ class Graph:
 
 
 @dataclass(frozen=True)
-class Pair:
-    """Two graphs that are shown side by side, and the name of their tab."""
+class Tab:
+    """Graphs that are shown side by side, and the name of their tab."""
 
     name: str
-    before: Graph
-    after: Graph
+    graphs: Sequence[Graph]
 
 
 def go_constant(text: str, name: str) -> str:
@@ -106,30 +105,30 @@ def place(graph: Graph) -> str:
             '<div class="chart"></div></div>')
 
 
-def section(pair: Pair) -> str:
-    """The place of a pair."""
-    return f'<section class="pair" hidden>{place(pair.before)}{place(pair.after)}</section>'
+def section(tab: Tab) -> str:
+    """The place of a tab's graphs."""
+    return f'<section class="graphs" hidden>{"".join(map(place, tab.graphs))}</section>'
 
 
-def tab(pair: Pair) -> str:
-    """What chooses a pair."""
-    return f'<button type="button" role="tab">{html.escape(pair.name)}</button>'
+def button(tab: Tab) -> str:
+    """What chooses a tab."""
+    return f'<button type="button" role="tab">{html.escape(tab.name)}</button>'
 
 
-def page(title: str, intro: str, pairs: Sequence[Pair],
-         sources: Path = SOURCES) -> str:
-    """The whole page."""
+def page(title: str, intro: str, tabs: Sequence[Tab], sources: Path = SOURCES,
+         unit: str = "samples") -> str:
+    """The whole page; values are numbers of units."""
     script, style = assets(sources)
     template = (Path(__file__).parent / "flamegraph.html").read_text(encoding="utf-8")
     values = {
         "title": html.escape(title),
         "intro": html.escape(intro),
         "style": style,
-        "tabs": "".join(tab(pair) for pair in pairs),
-        "sections": "\n".join(section(pair) for pair in pairs),
+        "tabs": "".join(map(button, tabs)),
+        "sections": "\n".join(map(section, tabs)),
+        "unit": script_json(unit),
         "package": script.replace("</script", "<\\/script"),
-        "graphs": script_json([[tree(pair.before.stacks), tree(pair.after.stacks)]
-                               for pair in pairs]),
+        "graphs": script_json([[tree(graph.stacks) for graph in tab.graphs] for tab in tabs]),
     }
     # One pass: a value that contains a place holder is left alone.
     text = re.sub(r"@@(\w+)@@", lambda match: values[match[1]], template)

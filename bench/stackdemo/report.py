@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .code import code_of
 from .figures import Codes, Figures, fold, measure, misses, of_program
-from .flamegraph import Graph, Pair, page
+from .flamegraph import Graph, Tab, page
 from .perf import Data
 from .runs import FREQUENCY
 from .samples import Sample
@@ -197,14 +197,14 @@ def graph(title: str, run: Run, measured: Measured) -> Graph:
 def flamegraph(workloads: Sequence[Workload], results: Results,
                sources: Path | None = None) -> str:
     """The page: before and after, a tab for each program."""
-    pairs = [Pair(workload.name,
-                  graph("Base kernel", workload.base, results[workload.base]),
-                  graph("This series", workload.ours, results[workload.ours]))
-             for workload in workloads]
+    tabs = [Tab(workload.name,
+                (graph("Base kernel", workload.base, results[workload.base]),
+                 graph("This series", workload.ours, results[workload.ours])))
+            for workload in workloads]
     intro = ("Programs without frame pointers, recorded by stock perf; all but lua are the files "
              "that Debian ships. The width of each graph is all of its samples, the start of the "
              "thread is on top. Orange: functions with a name. Blue: functions of a stripped file, "
              "named by where they start in it. Grey: an address that is in no file, where the "
              "stack was lost. Click a frame to zoom.")
     title = "User stacks without frame pointers"
-    return page(title, intro, pairs) if sources is None else page(title, intro, pairs, sources)
+    return page(title, intro, tabs) if sources is None else page(title, intro, tabs, sources)

@@ -56,12 +56,12 @@ class PageTest(Scratch):
     def page(self, script: str = "flame", title: str = "T", stacks=STACKS) -> str:
         before = flamegraph.Graph(title, "note", stacks)
         after = flamegraph.Graph("after", "note", Counter({("x",): 1}))
-        return flamegraph.page("Title", "intro", [flamegraph.Pair("a<b", before, after)],
+        return flamegraph.page("Title", "intro", [flamegraph.Tab("a<b", (before, after))],
                                package(self.dir / "p", script))
 
     def test_installed_package_gives_a_self_contained_page(self):
         graphs = [flamegraph.Graph(name, "note", STACKS) for name in ("before", "after")]
-        text = flamegraph.page("Title", "intro", [flamegraph.Pair(name, *graphs)
+        text = flamegraph.page("Title", "intro", [flamegraph.Tab(name, graphs)
                                                   for name in ("xz", "perl", "nginx")])
         self.assertIsNone(flamegraph.EXTERNAL.search(text))
         self.assertIsNone(re.search(r"(src|href)\s*=\s*[\"']?http|<link|<script[^>]+src", text))
@@ -73,7 +73,7 @@ class PageTest(Scratch):
         self.assertNotIn("@@", text)
 
     def test_the_data_is_in_the_page(self):
-        data = re.search(r"^const pairs = (.*);$", self.page(), re.MULTILINE)
+        data = re.search(r"^const graphs = (.*);$", self.page(), re.MULTILINE)
         self.assertEqual(json.loads(data[1]), [[flamegraph.tree(STACKS),
                                                 flamegraph.tree(Counter({("x",): 1}))]])
 

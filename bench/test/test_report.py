@@ -96,6 +96,6 @@ class TextTest(unittest.TestCase):
 
     def test_page_has_a_pair_for_each_program(self):
         page = report.flamegraph([TOOL, LUA], lua_results() | tool_results(ours=[]))
-        self.assertEqual(page.count('class="pair"'), 2)
+        self.assertEqual(page.count('class="graphs"'), 2)
         self.assertIn(">tool</button>", page)
         self.assertIn("No samples.", page)

@@ -131,6 +131,8 @@ main() {
 	check no_stacks_exit_2 status_is 2 "$OUT/offwaketime" --max-stacks 0
 
 	record --folded
+	# For who wants to draw it
+	cp "$OUT/test.folded" "$OUT/waits.folded"
 	check output_is_folded is_folded "$OUT/test.folded"
 	check lock_waits_for_its_holder agrees take_lock release_lock
 	check reader_waits_for_its_writer agrees await_byte send_byte
