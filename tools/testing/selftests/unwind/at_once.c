@@ -52,15 +52,6 @@ TEST(depth_1_to_100)
 	unwind_perf_close(&perf);
 }
 
-/* Drop the program's table from memory: its file's pages are still cached. */
-static bool forget_table(const struct unwind_region *region)
-{
-	uintptr_t start = region->sframe_start & -4096ul;
-
-	return !madvise((void *)start, region->sframe_start + region->sframe_size - start,
-			MADV_DONTNEED);
-}
-
 /* The sample that finds it missing has the task fetch it; the next are whole. */
 TEST(table_that_is_not_in_memory)
 {
@@ -75,7 +66,7 @@ TEST(table_that_is_not_in_memory)
 	/* Its rows go with it, too. */
 	ASSERT_EQ(0, prctl(UNWIND_PR_REMOVE_SFRAME, &region, sizeof(region), 0, 0));
 	ASSERT_EQ(0, prctl(UNWIND_PR_ADD_SFRAME, &region, sizeof(region), 0, 0));
-	ASSERT_TRUE(forget_table(&region));
+	ASSERT_TRUE(unwind_forget_table(&region));
 	ASSERT_EQ(0, open_faults(&perf, UNWIND_AT_ONCE));
 	chain.last = main_return;
 
@@ -107,7 +98,7 @@ TEST(rows_without_their_table)
 	for (unsigned int i = 0; i <= warm; i++) {
 		unwind_perf_drain(&perf);
 		if (i == warm)
-			ASSERT_TRUE(forget_table(&region));
+			ASSERT_TRUE(unwind_forget_table(&region));
 		chain_run(&chain, 5);
 	}
 	ASSERT_TRUE(take(&perf, &chain, &record));

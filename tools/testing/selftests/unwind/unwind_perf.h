@@ -149,4 +149,10 @@ const char *unwind_perf_missing(void);
  */
 bool unwind_find_region(const char *name, struct unwind_region *region);
 
+/*
+ * Drops @region's table from memory: the pages of its file are still cached, but reading
+ * it takes page faults.
+ */
+bool unwind_forget_table(const struct unwind_region *region);
+
 #endif /* _UNWIND_PERF_H */

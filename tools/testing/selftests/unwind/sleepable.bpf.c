@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Takes the user's stack at a probe, in a program that may fault and in one that may not. */
+#include <linux/bpf.h>
+#include <linux/ptrace.h>
+#include <bpf/bpf_helpers.h>
+
+char _license[] SEC("license") = "GPL";
+
+/* Input */
+const volatile __u32 tgid;
+
+/* Outputs */
+__u64 ips[160];
+long bytes;
+__u64 runs;
+
+static __always_inline int take(struct pt_regs *ctx)
+{
+	if (bpf_get_current_pid_tgid() >> 32 != tgid)
+		return 0;
+	bytes = bpf_get_stack(ctx, ips, sizeof(ips), BPF_F_USER_STACK);
+	runs++;
+	return 0;
+}
+
+SEC("?uprobe.s")
+int faultable(struct pt_regs *ctx)
+{
+	return take(ctx);
+}
+
+SEC("?uprobe")
+int at_once(struct pt_regs *ctx)
+{
+	return take(ctx);
+}
