@@ -67,7 +67,7 @@
  *                                   and index
  *   elems[index] := NULL            unreachable
  *   generation + 1, index free      (B) the index may have another owner
- *   bpf_mem_free_rcu()              memory is used again after a grace period
+ *   bpf_stack_elem_free()           memory is used again after a grace period
  *
  * Pairs: rcu_assign_pointer() at (A) in publish() with rcu_dereference() in
  * elem_get().  atomic64_fetch_andnot() at (B) in index_put() with
@@ -86,12 +86,6 @@
 #endif
 
 #define STACK_PENDING		BIT_ULL(31)
-
-/* Largest object of bpf_mem_alloc(), and words in elements and segments. */
-#define STACK_MEM_HEAD		sizeof(struct llist_node)
-#define STACK_MEM_MAX		(4096 - STACK_MEM_HEAD)
-#define STACK_ELEM_WORDS	((STACK_MEM_MAX - sizeof(struct bpf_stack_elem)) / sizeof(u64))
-#define STACK_SEG_WORDS		(STACK_MEM_MAX / sizeof(u64))
 
 /*
  * Room on top of max_entries, for each CPU: in each of its four contexts, one
@@ -153,10 +147,13 @@ static u64 fold(u64 a, u64 b)
  * @word:	The stack's words.
  * @nr:		Their number.
  *
- * One multiplication for two words.  jhash2() takes 27 instructions for each
- * frame where this takes 4, and was three quarters of what bpf_get_stackid() did
- * besides the walk.  The seeds are random and secret, so nobody can choose stacks
- * that collide.
+ * One multiplication for two words, about 4 instructions for each.  jhash2() with
+ * a random seed would do as well, at 19 to 27: so much more bpf_get_stackid() of a
+ * stored stack took for each frame with it, counted by QEMU's -icount, less what
+ * bpf_get_stack() took for that frame.  It was 19 with BPF_F_FAST_STACK_CMP, which
+ * only hashes, and 27 with the copy and the comparison.
+ *
+ * The seeds are random and secret, so nobody can choose stacks that collide.
  *
  * Return: the hash: the lower half selects the line, the whole is what
  * BPF_F_FAST_STACK_CMP compares
@@ -172,28 +169,6 @@ u64 bpf_stack_table_hash(const struct bpf_stack_table *table, const u64 *word,
 	if (nr)
 		hash = fold(word[0] ^ seed, table->seed[2] ^ hash);
 	return fold(hash ^ seed, table->seed[2]);
-}
-
-/*
- * Elements with more than STACK_ELEM_WORDS go on in segments: the last word of
- * the element, and the first one of each segment, is a pointer to the next or 0.
- * This is the number of words in the element itself.
- */
-static u32 elem_words(u32 nr)
-{
-	return nr <= STACK_ELEM_WORDS ? nr : STACK_ELEM_WORDS - 1;
-}
-
-static u64 *elem_next(const struct bpf_stack_elem *elem)
-{
-	if (elem->nr <= STACK_ELEM_WORDS)
-		return NULL;
-	return (u64 *)(unsigned long)elem->word[STACK_ELEM_WORDS - 1];
-}
-
-static u64 *seg_next(const u64 *seg)
-{
-	return (u64 *)(unsigned long)seg[0];
 }
 
 static bool words_equal(const u64 *a, const u64 *b, u32 nr)
@@ -331,96 +306,6 @@ static void index_put(struct bpf_stack_table *table, u32 index)
 	atomic64_fetch_andnot(BIT_ULL(index % 64), &table->used[index / 64]);
 }
 
-/* What bpf_mem_alloc() takes for @size bytes, its own eight included. */
-static u32 mem_bytes(u32 size)
-{
-	if (size > 64 && size <= 96)
-		return 96;
-	if (size > 128 && size <= 192)
-		return 192;
-	return max(16U, 1U << fls(size - 1));
-}
-
-/*
- * Memory for @size bytes.  A size is out of stock when this NMI came amidst an
- * allocation of that size, or when many stacks were new since interrupts are
- * off: then take a larger one.
- */
-static void *mem_get(struct bpf_stack_table *table, size_t size, u32 *bytes)
-{
-	void *mem;
-
-	for (;;) {
-		mem = bpf_mem_alloc(&table->ma, size);
-		if (likely(mem))
-			break;
-		if (size == STACK_MEM_MAX)
-			return NULL;
-		size = min(2 * size + STACK_MEM_HEAD, STACK_MEM_MAX);
-	}
-	*bytes += mem_bytes(size + STACK_MEM_HEAD);
-	return mem;
-}
-
-static void elem_free(struct bpf_stack_table *table,
-		      struct bpf_stack_elem *elem)
-{
-	u64 *seg, *next;
-
-	for (seg = elem_next(elem); seg; seg = next) {
-		next = seg_next(seg);
-		bpf_mem_free_rcu(&table->ma, seg);
-	}
-	bpf_mem_free_rcu(&table->ma, elem);
-}
-
-/* The words that do not fit in the element; false: no memory. */
-static noinline bool segs_fill(struct bpf_stack_table *table,
-			       struct bpf_stack_elem *elem,
-			       const u64 *word, u32 nr)
-{
-	u64 *link = &elem->word[STACK_ELEM_WORDS - 1], *seg;
-	u32 n;
-
-	*link = 0;
-	for (; nr; word += n, nr -= n) {
-		n = min_t(u32, nr, STACK_SEG_WORDS - 1);
-		seg = mem_get(table, (1 + n) * sizeof(u64), &elem->bytes);
-		if (!seg)
-			return false;
-		seg[0] = 0;
-		memcpy(seg + 1, word, n * sizeof(u64));
-		*link = (unsigned long)seg;
-		link = seg;
-	}
-	return true;
-}
-
-/* A private element with the words of @key, or NULL. */
-static struct bpf_stack_elem *elem_new(struct bpf_stack_table *table,
-				       const struct bpf_stack_key *key)
-{
-	u32 n = elem_words(key->nr), bytes = 0;
-	struct bpf_stack_elem *elem;
-	size_t size = sizeof(*elem);
-
-	size += min_t(size_t, key->nr, STACK_ELEM_WORDS) * sizeof(u64);
-	elem = mem_get(table, size, &bytes);
-	if (!elem)
-		return NULL;
-
-	elem->hash = key->hash;
-	elem->nr = key->nr;
-	elem->bytes = bytes;
-	memcpy(elem->word, key->word, n * sizeof(u64));
-	if (unlikely(n < key->nr) &&
-	    !segs_fill(table, elem, key->word + n, key->nr - n)) {
-		elem_free(table, elem);
-		return NULL;
-	}
-	return elem;
-}
-
 /*
  * Give the element its id and make it readable; pairs with elem_get().  Nobody
  * knows the id yet, and no cell has it.
@@ -446,7 +331,7 @@ static void unpublish(struct bpf_stack_table *table, u32 id)
 	/* Whoever has the old id must not get the next stack. */
 	table->gens[index]++;
 	index_put(table, index);
-	elem_free(table, elem);
+	bpf_stack_elem_free(&table->mem, elem);
 }
 
 /* Claim the first free cell from home; returns which, 0: there is none. */
@@ -682,12 +567,12 @@ static u32 claim_new(struct bpf_stack_table *table,
 	struct bpf_stack_elem *elem;
 	s64 index;
 
-	elem = elem_new(table, key);
+	elem = bpf_stack_elem_new(&table->mem, key);
 	if (!elem)
 		return 0;
 	index = index_get(table);
 	if (index < 0) {
-		elem_free(table, elem);
+		bpf_stack_elem_free(&table->mem, elem);
 		return 0;
 	}
 	publish(table, elem, index);
@@ -903,6 +788,7 @@ u64 bpf_stack_table_bytes(const struct bpf_stack_table *table)
 		 (sizeof(*table->elems) + sizeof(*table->gens));
 	bytes += table->nr_index / 64 * sizeof(*table->used);
 	bytes += num_possible_cpus() * sizeof(*table->stats);
+	bytes += bpf_stack_mem_bytes(&table->mem);
 	return bytes + bpf_stack_table_stats(table).bytes;
 }
 
@@ -956,7 +842,7 @@ int bpf_stack_table_init(struct bpf_stack_table *table, u32 max_entries,
 					GFP_KERNEL_ACCOUNT);
 	if (table->cells && table->elems && table->gens && table->used &&
 	    table->stats)
-		err = bpf_mem_alloc_init(&table->ma, 0, false);
+		err = bpf_stack_mem_init(&table->mem);
 	if (err)
 		table_free(table);
 	return err;
@@ -977,11 +863,11 @@ void bpf_stack_table_destroy(struct bpf_stack_table *table)
 		elem = rcu_dereference_protected(table->elems[index], true);
 		if (elem) {
 			migrate_disable();
-			elem_free(table, elem);
+			bpf_stack_elem_free(&table->mem, elem);
 			migrate_enable();
 		}
 		cond_resched();
 	}
-	bpf_mem_alloc_destroy(&table->ma);
+	bpf_stack_mem_destroy(&table->mem);
 	table_free(table);
 }

@@ -2,47 +2,10 @@
 #ifndef _BPF_STACK_TABLE_H
 #define _BPF_STACK_TABLE_H
 
-#include "stack_table_internal.h"
+#include "stack_mem.h"
 
 /* More entries than this would leave an id too few generations. */
 #define BPF_STACK_TABLE_MAX_ENTRIES	BIT(27)
-
-/**
- * struct bpf_stack_elem - one stored stack
- * @hash:	Of all words.
- * @id:		Index and generation: what bpf_get_stackid() returns.
- * @cell:	Where the table's word for this stack is.  Written by the
- *		inserter until the stack is stored, read by everyone.
- * @nr:		Number of words.
- * @bytes:	Memory taken, segments included.
- * @word:	The words; when there are more than fit in one allocation, the
- *		last one points to the first segment, see stack_table.c.
- *
- * All but @cell is constant from before the element can be found until a grace
- * period after it has been removed.
- */
-struct bpf_stack_elem {
-	u64 hash;
-	u32 id;
-	u32 cell;
-	u32 nr;
-	u32 bytes;
-	u64 word[];
-};
-
-/**
- * struct bpf_stack_key - a stack to look for or to store
- * @word:	The words.
- * @nr:		Number of words, at least one.
- * @fast:	Trust the hash, do not compare the words.
- * @hash:	bpf_stack_table_hash() of the words.
- */
-struct bpf_stack_key {
-	const u64 *word;
-	u32 nr;
-	bool fast;
-	u64 hash;
-};
 
 /**
  * struct bpf_stack_stats - what happened, one for each CPU
@@ -78,7 +41,7 @@ struct bpf_stack_stats {
  * @gens:	Generation of each index; only who owns the index touches it.
  * @used:	Bitmap of the indexes in use.
  * @stats:	Counters.
- * @ma:		Memory of the elements.
+ * @mem:	Memory of the elements.
  * @seed:	Of the hash, random.
  * @nr_lines:	Number of lines.
  * @nr_index:	Number of indexes, a power of two.
@@ -96,7 +59,7 @@ struct bpf_stack_table {
 	u32 *gens;
 	atomic64_t *used;
 	struct bpf_stack_stats __percpu *stats;
-	struct bpf_mem_alloc ma;
+	struct bpf_stack_mem mem;
 	u64 seed[3];
 	u32 nr_lines;
 	u32 nr_index;

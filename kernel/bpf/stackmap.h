@@ -36,7 +36,7 @@ static inline int stack_map_data_size(const struct bpf_map *map)
 		sizeof(struct bpf_stack_build_id) : sizeof(u64);
 }
 
-/* For programs; see stackmap_ops.c. */
+/* A kfunc: declared for those who check that all global functions are. */
 int bpf_stack_map_copy(void *p__map, u32 id, void *dst, u32 dst__sz);
 
 void bpf_stackmap_show_fdinfo(const struct bpf_map *map, struct seq_file *m);

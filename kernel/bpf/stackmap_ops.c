@@ -43,9 +43,29 @@ static int stack_map_check(const union bpf_attr *attr)
 }
 
 /*
- * Called from syscall.  There is no memory for stacks yet, with or without
- * BPF_F_NO_PREALLOC.
+ * Without BPF_F_NO_PREALLOC there is a reserve, for one in so many stacks, and not
+ * more than so many.  The rest is allocated when it is stored in either case.
  */
+#define STACK_RESERVE_PART	64
+#define STACK_RESERVE_MAX	128U
+
+static int stack_map_init_table(struct bpf_stack_table *table,
+				const union bpf_attr *attr, int node)
+{
+	u32 nr = min(DIV_ROUND_UP(attr->max_entries, STACK_RESERVE_PART),
+		     STACK_RESERVE_MAX);
+	int err = bpf_stack_table_init(table, attr->max_entries, node);
+
+	if (err || attr->map_flags & BPF_F_NO_PREALLOC)
+		return err;
+	err = bpf_stack_mem_reserve(&table->mem, nr,
+				    attr->value_size / sizeof(u64), node);
+	if (err)
+		bpf_stack_table_destroy(table);
+	return err;
+}
+
+/* Called from syscall */
 static struct bpf_map *stack_map_alloc(union bpf_attr *attr)
 {
 	int err = stack_map_check(attr), node = bpf_map_attr_numa_node(attr);
@@ -59,7 +79,7 @@ static struct bpf_map *stack_map_alloc(union bpf_attr *attr)
 		return ERR_PTR(-ENOMEM);
 	bpf_map_init_from_attr(&smap->map, attr);
 
-	err = bpf_stack_table_init(&smap->table, attr->max_entries, node);
+	err = stack_map_init_table(&smap->table, attr, node);
 	if (err)
 		goto free_smap;
 	err = get_callchain_buffers(sysctl_perf_event_max_stack);

@@ -24,6 +24,7 @@
 #include "shim.h"
 
 #define STACK_LINE 3
+#include "stack_mem.c"
 #include "stack_table.c"
 #include "test.h"
 
@@ -72,6 +73,11 @@ void bpf_mem_free_rcu(struct bpf_mem_alloc *ma, void *mem)
 	(void)ma;
 	(void)mem;
 	nr_live--;
+}
+
+void bpf_mem_free(struct bpf_mem_alloc *ma, void *mem)
+{
+	bpf_mem_free_rcu(ma, mem);
 }
 
 void get_random_bytes(void *to, size_t len)

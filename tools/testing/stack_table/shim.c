@@ -117,6 +117,12 @@ void bpf_mem_free_rcu(struct bpf_mem_alloc *ma, void *mem)
 	pthread_mutex_unlock(&freed_lock);
 }
 
+/* Readers or not, it takes a grace period here. */
+void bpf_mem_free(struct bpf_mem_alloc *ma, void *mem)
+{
+	bpf_mem_free_rcu(ma, mem);
+}
+
 void *bpf_map_area_alloc(u64 size, int node)
 {
 	void *mem;

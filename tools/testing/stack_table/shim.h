@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The kernel's names for kernel/bpf/stack_table.c in user space.  Included before
+ * The kernel's names for kernel/bpf/stack_{table,mem}.c in user space.  Included before
  * anything else, it takes the place of stack_table_internal.h.
  *
  * With STACK_EXPLORE each access to shared memory calls sched_point() first, where
@@ -134,6 +134,22 @@ static inline void atomic64_dec(atomic64_t *v)
 })
 #define RCU_INIT_POINTER(p, v) WRITE_ONCE(p, v)
 
+#define xchg(p, v) ({							\
+	__typeof__(p) _p = (p);						\
+	sched_point(_p, true);						\
+	__atomic_exchange_n(_p, v, __ATOMIC_SEQ_CST);			\
+})
+#define cmpxchg(p, o, v) ({						\
+	__typeof__(p) _p = (p);						\
+	__typeof__(*_p) _o = (o);					\
+	sched_point(_p, true);						\
+	__atomic_compare_exchange_n(_p, &_o, v, false,			\
+				    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);\
+	_o;								\
+})
+#define container_of(ptr, type, member) \
+	((type *)((char *)(ptr) - offsetof(type, member)))
+
 /* One set of counters for all: their sums are what the tests look at. */
 #define GFP_KERNEL_ACCOUNT	0
 #define this_cpu_inc(x)		this_cpu_add(x, 1)
@@ -161,10 +177,22 @@ extern u32 shim_cpus;
 struct llist_node { struct llist_node *next; };
 struct bpf_mem_alloc { int unused; };
 
+/* Runs at once: interrupts are always on. */
+struct irq_work { void (*func)(struct irq_work *work); };
+#define init_irq_work(work, fn)	((work)->func = (fn))
+#define irq_work_sync(work)	((void)(work))
+#define usleep_range(min, max)	((void)(min), (void)(max))
+
+static inline void irq_work_queue(struct irq_work *work)
+{
+	work->func(work);
+}
+
 /* shim.c, but for the explorer, which has its own */
 int bpf_mem_alloc_init(struct bpf_mem_alloc *ma, int size, bool percpu);
 void bpf_mem_alloc_destroy(struct bpf_mem_alloc *ma);
 void *bpf_mem_alloc(struct bpf_mem_alloc *ma, size_t size);
+void bpf_mem_free(struct bpf_mem_alloc *ma, void *mem);
 void bpf_mem_free_rcu(struct bpf_mem_alloc *ma, void *mem);
 void *bpf_map_area_alloc(u64 size, int node);
 void bpf_map_area_free(void *mem);

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "shim.h"
+#include "stack_mem.c"
 #include "stack_table.c"
 #include "test.h"
 

@@ -7,6 +7,7 @@
 #include "shim.h"
 
 /* The code under test is included, so that its static parts can be looked at. */
+#include "stack_mem.c"
 #include "stack_table.c"
 #include "test.h"
 
@@ -412,6 +413,66 @@ static bool no_memory(void)
 	return true;
 }
 
+/*
+ * The reserve serves as many new stacks as it has objects while the allocator has
+ * nothing, of any depth, is filled up again, and is counted.
+ */
+static bool reserve(void)
+{
+	struct bpf_stack_table table = {};
+	const u32 nr = 8, depth = 127;
+	u64 bytes, with;
+
+	EXPECT_EQ(bpf_stack_table_init(&table, 64, 0), 0);
+	bytes = bpf_stack_table_bytes(&table);
+	EXPECT_EQ(bpf_stack_mem_reserve(&table.mem, nr, depth, 0), 0);
+	with = bpf_stack_table_bytes(&table);
+	EXPECT_EQ(with - bytes, nr * (2048 + sizeof(void *)));
+	for (u32 round = 0; round < 3; round++) {
+		u32 n = round * (nr + 1);
+
+		shim_no_memory_below = 1 << 20;
+		for (u32 i = 0; i < nr; i++) {
+			int id = get_depth(&table, n + i, i % 2 ? depth : 20, false);
+
+			EXPECT(id >= 0);
+			EXPECT(id_is_depth(&table, id, n + i, i % 2 ? depth : 20, depth));
+		}
+		/* All in elements, none in reserve */
+		EXPECT_EQ(bpf_stack_table_bytes(&table), with + round * nr * 2048);
+		EXPECT_EQ(get_depth(&table, n + nr, depth, false), -ENOMEM);
+		EXPECT_EQ(bpf_stack_table_stats(&table).lost_nomem, round + 1);
+		shim_no_memory_below = 0;
+		irq_work_queue(&table.mem.refill);
+	}
+	EXPECT(consistent(&table, 3 * nr));
+	bpf_stack_table_destroy(&table);
+	EXPECT_EQ(shim_live, 0);
+	return true;
+}
+
+/* A stack of several objects takes several of the reserve, and gives back all. */
+static bool reserve_deep(void)
+{
+	struct bpf_stack_table table = {};
+	int id;
+
+	EXPECT_EQ(bpf_stack_table_init(&table, 64, 0), 0);
+	EXPECT_EQ(bpf_stack_mem_reserve(&table.mem, 5, 1500, 0), 0);
+	shim_no_memory_below = 1 << 20;
+	id = get_depth(&table, 1, 1500, false);
+	EXPECT(id >= 0);
+	EXPECT(id_is_depth(&table, id, 1, 1500, 1500));
+	/* Two are left where three are needed. */
+	EXPECT_EQ(get_depth(&table, 2, 1500, false), -ENOMEM);
+	shim_no_memory_below = 0;
+	EXPECT_EQ(bpf_stack_table_delete(&table, id), 0);
+	EXPECT(consistent(&table, 0));
+	bpf_stack_table_destroy(&table);
+	EXPECT_EQ(shim_live, 0);
+	return true;
+}
+
 /* Lines that a search of each stack, stored or new, reads. */
 static void print_probes(struct bpf_stack_table *table, const char *when,
 			 const u64 *there, u32 nr)
@@ -509,6 +570,8 @@ static bool memory(void)
 	double each;
 
 	EXPECT_EQ(bpf_stack_table_init(&table, n, 0), 0);
+	/* As the map does */
+	EXPECT_EQ(bpf_stack_mem_reserve(&table.mem, n / 64, 127, 0), 0);
 	for (u32 i = 0; i < n; i++)
 		EXPECT(get_depth(&table, i, 1 + i % 39, false) >= 0);
 	each = (double)bpf_stack_table_bytes(&table) / n;
@@ -561,6 +624,8 @@ static const struct {
 	{ "reuse: one for one", reuse },
 	{ "iteration with deletion", iteration },
 	{ "no memory", no_memory },
+	{ "reserve: as many as asked for, again and again", reserve },
+	{ "reserve: of several objects", reserve_deep },
 	{ "probes: short at any load and after churn", probes },
 	{ "memory follows what is stored", memory },
 	{ "hashes", hashes },

@@ -31,42 +31,19 @@ FIXTURE_VARIANT(capacity)
 	uint32_t depth;
 };
 
-FIXTURE_VARIANT_ADD(capacity, n1k) {
-	.entries = 1 << 10, .depth = MAP_DEPTH,
-};
+#define CAPACITY(name, n, frames) \
+	FIXTURE_VARIANT_ADD(capacity, name) { .entries = n, .depth = frames }
 
-FIXTURE_VARIANT_ADD(capacity, n2k) {
-	.entries = 1 << 11, .depth = MAP_DEPTH,
-};
-
-FIXTURE_VARIANT_ADD(capacity, n4k) {
-	.entries = 1 << 12, .depth = MAP_DEPTH,
-};
-
-FIXTURE_VARIANT_ADD(capacity, n8k) {
-	.entries = 1 << 13, .depth = MAP_DEPTH,
-};
-
-FIXTURE_VARIANT_ADD(capacity, n16k) {
-	.entries = 1 << 14, .depth = MAP_DEPTH,
-};
-
-FIXTURE_VARIANT_ADD(capacity, n32k) {
-	.entries = 1 << 15, .depth = MAP_DEPTH,
-};
-
-FIXTURE_VARIANT_ADD(capacity, n64k) {
-	.entries = 1 << 16, .depth = MAP_DEPTH,
-};
-
-FIXTURE_VARIANT_ADD(capacity, n128k) {
-	.entries = 1 << 17, .depth = MAP_DEPTH,
-};
-
+CAPACITY(n1k, 1 << 10, MAP_DEPTH);
+CAPACITY(n2k, 1 << 11, MAP_DEPTH);
+CAPACITY(n4k, 1 << 12, MAP_DEPTH);
+CAPACITY(n8k, 1 << 13, MAP_DEPTH);
+CAPACITY(n16k, 1 << 14, MAP_DEPTH);
+CAPACITY(n32k, 1 << 15, MAP_DEPTH);
+CAPACITY(n64k, 1 << 16, MAP_DEPTH);
+CAPACITY(n128k, 1 << 17, MAP_DEPTH);
 /* What perf record --off-cpu uses. */
-FIXTURE_VARIANT_ADD(capacity, perf) {
-	.entries = 102400, .depth = 32,
-};
+CAPACITY(perf, 102400, 32);
 
 FIXTURE_SETUP(capacity)
 {

@@ -47,11 +47,16 @@ int stacks_open(struct stacks *stacks, uint32_t entries, uint32_t depth, uint32_
 		goto destroy;
 	skel->rodata->tgid = getpid();
 	bpf_program__set_autoload(skel->progs.sample, with & STACKS_SAMPLE);
+	bpf_program__set_autoload(skel->progs.take, !(with & STACKS_TIMED));
+	bpf_program__set_autoload(skel->progs.timed, with & STACKS_TIMED);
+	bpf_program__set_autoload(skel->progs.burst, with & STACKS_BURST);
+	bpf_program__set_autoload(skel->progs.sample_nmi, with & STACKS_NMI);
 	bpf_program__set_autoload(skel->progs.nested, with & STACKS_NESTED);
 	err = map_take_bpf__load(skel);
 	if (err)
 		goto destroy;
-	skel->links.take = bpf_program__attach(skel->progs.take);
+	skel->links.take = bpf_program__attach(with & STACKS_TIMED ? skel->progs.timed :
+								     skel->progs.take);
 	if (!skel->links.take) {
 		err = -errno;
 		goto destroy;
@@ -101,20 +106,44 @@ static long result_of(struct stacks *stacks, unsigned int slot, uint64_t calls)
 	return result->calls == calls + 1 ? result->id : -EPROTO;
 }
 
+/* The frames of @ips: the innermost one, or NULL. The walk ends at NULL. */
+static struct frame *chain(struct frame *frames, const uint64_t *ips, unsigned int depth)
+{
+	for (unsigned int i = 1; i < depth; i++) {
+		frames[i - 1].next = &frames[i];
+		frames[i - 1].ret = ips[i];
+	}
+	if (depth < 2)
+		return NULL;
+	frames[depth - 2].next = NULL;
+	return frames;
+}
+
 void stacks_call(unsigned int slot, const uint64_t *ips, unsigned int depth,
 		 uint64_t flags)
 {
 	struct frame frames[MAP_DEEPEST];
-	unsigned int i;
 
-	for (i = 1; i < depth; i++) {
-		frames[i - 1].next = &frames[i];
-		frames[i - 1].ret = ips[i];
-	}
-	/* The walk stops at a frame that is not readable. */
-	if (depth > 1)
-		frames[depth - 2].next = NULL;
-	call_with(depth > 1 ? frames : NULL, slot, MAP_MAGIC << 32 | flags);
+	call_with(chain(frames, ips, depth), slot, MAP_MAGIC << 32 | flags);
+}
+
+void stacks_spin(uint32_t seed, unsigned int depth, volatile __u32 *flag, __u32 value)
+{
+	struct frame frames[MAP_DEEPEST];
+	register struct frame *base asm("rbx");
+	uint64_t ips[MAP_DEEPEST];
+
+	stacks_fill(ips, seed, depth);
+	base = chain(frames, ips, depth);
+	asm volatile("xchg %%rbp, %[base]\n\t"
+		     "movl %[value], (%[flag])\n"
+		     "1:\tpause\n\t"
+		     "cmpl $0, (%[flag])\n\t"
+		     "jne 1b\n\t"
+		     "xchg %%rbp, %[base]"
+		     : [base] "+r"(base)
+		     : [flag] "r"(flag), [value] "r"(value)
+		     : "cc", "memory");
 }
 
 long stacks_take_ips(struct stacks *stacks, unsigned int slot, const uint64_t *ips,

@@ -45,10 +45,13 @@ struct stacks {
 enum stacks_with {
 	STACKS_SAMPLE	= 1 << 0,
 	STACKS_NESTED	= 1 << 1,
+	STACKS_NMI	= 1 << 2,
+	STACKS_BURST	= 1 << 3,
+	STACKS_TIMED	= 1 << 4,
 };
 
 /**
- * stacks_open - load the program with a map of its own, and attach take()
+ * stacks_open - load the program with a map of its own, and attach take() or timed()
  * @stacks:	Out.
  * @entries:	Of the map.
  * @depth:	Frames of a value.
@@ -84,6 +87,12 @@ void stacks_call(unsigned int slot, const uint64_t *ips, unsigned int depth,
 
 /* Take the stack of the place where it is called, nothing made up. */
 long stacks_take_here(struct stacks *stacks, unsigned int slot, uint64_t flags);
+
+/*
+ * On such a stack, write @value to *@flag and spin until somebody else has cleared it.
+ * The frames are those of stacks_take(), but for the innermost.
+ */
+void stacks_spin(uint32_t seed, unsigned int depth, volatile __u32 *flag, __u32 value);
 
 /* Write the stack of @seed to @ips; ips[0] is left as it is. */
 void stacks_fill(uint64_t *ips, uint32_t seed, unsigned int depth);

@@ -368,6 +368,62 @@ TEST(nested_program_leaves_the_outer_stack)
 	stacks_close(&stacks);
 }
 
+/* A timer interrupt for this task, each millisecond of it */
+static struct bpf_link *attach_burst(struct stacks *stacks)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK,
+		.size = sizeof(attr), .sample_period = 1000000,
+	};
+	int fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+
+	return fd < 0 ? NULL :
+	       bpf_program__attach_perf_event(stacks->skel->progs.burst, fd);
+}
+
+#define BURST	100
+
+/* Stacks lost in five bursts; -1: it cannot be tried. */
+static long lost_in_bursts(uint32_t flags)
+{
+	const unsigned int rounds = 5;
+	struct map_take_bpf__bss *bss;
+	struct bpf_link *link;
+	struct stacks stacks;
+	long lost = -1;
+
+	/* So many that the reserve has BURST objects. */
+	if (stacks_open(&stacks, BURST * 64, MAP_DEPTH, flags, STACKS_BURST))
+		return -1;
+	bss = stacks.skel->bss;
+	link = attach_burst(&stacks);
+	for (uint32_t seed = 0; link && seed < rounds; seed++)
+		stacks_spin(seed, MAP_DEPTH, &bss->burst_wanted, BURST);
+	ksft_print_msg("figure burst%s: %llu taken, %llu lost\n", flags ? " without reserve" : "",
+		       (unsigned long long)bss->burst_taken,
+		       (unsigned long long)bss->burst_lost);
+	if (bss->burst_taken + bss->burst_lost == rounds * BURST)
+		lost = bss->burst_lost;
+	bpf_link__destroy(link);
+	stacks_close(&stacks);
+	return lost;
+}
+
+/* As many new stacks with interrupts off as the reserve has objects. */
+TEST(burst_with_interrupts_off_is_kept)
+{
+	EXPECT_EQ(0, lost_in_bursts(0));
+}
+
+/* Without a reserve it is the allocator's stock that says how many, but some. */
+TEST(burst_without_reserve)
+{
+	long lost = lost_in_bursts(BPF_F_NO_PREALLOC);
+
+	EXPECT_LE(0, lost);
+	EXPECT_GT(5 * BURST, lost);
+}
+
 /* Programs that interrupt: their stacks and the interrupted program's are whole. */
 TEST(perf_event_program)
 {

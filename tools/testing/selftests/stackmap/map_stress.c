@@ -3,13 +3,17 @@
  * Everything at once. Each thread owns the stacks that it stores, nobody else deletes
  * them, and so each of them is found until it does.
  *
- * STACKMAP_SECONDS says how long, STACKMAP_SEED makes another run.
+ * STACKMAP_SECONDS says how long, STACKMAP_SEED makes another run. With STACKMAP_NMIS
+ * the CPUs send each other NMIs, of which the kernel says that it does not know why
+ * they come: nothing for a machine with other work.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -158,16 +162,61 @@ static void *read_everything(void *data)
 static void *clean(void *data)
 {
 	struct thread *thread = data;
-	int queue = bpf_map__fd(thread->load->stacks.skel->maps.sampled);
-	uint32_t key;
+	struct stacks *stacks = &thread->load->stacks;
 
 	while (!thread->load->stop) {
-		if (bpf_map_lookup_and_delete_elem(queue, NULL, &key)) {
-			usleep(100);
-			continue;
+		for (unsigned int i = 0; i < MAP_SAMPLED; i++) {
+			__u64 *at = &stacks->skel->bss->sampled[i];
+			uint32_t key;
+
+			if (!__atomic_load_n(at, __ATOMIC_RELAXED))
+				continue;
+			key = __atomic_exchange_n(at, 0, __ATOMIC_RELAXED) - 1;
+			if (!bpf_map_delete_elem(stacks->fd, &key))
+				thread->counts.stored++;
 		}
-		if (!bpf_map_delete_elem(thread->load->stacks.fd, &key))
-			thread->counts.stored++;
+		usleep(100);
+	}
+	return NULL;
+}
+
+#define APIC_BASE	0xfee00000
+#define APIC_VERSION	(0x030 / sizeof(uint32_t))
+#define APIC_COMMAND	(0x300 / sizeof(uint32_t))
+/* To all CPUs but this one, as an NMI */
+#define APIC_NMI	0xc4400
+
+/*
+ * The registers of the local APIC: of that of the CPU on which they are accessed. NULL
+ * where they are not at their old place, as with an x2APIC.
+ */
+static volatile uint32_t *map_apic(void)
+{
+	int fd = open("/dev/mem", O_RDWR | O_SYNC);
+	volatile uint32_t *apic;
+
+	if (fd < 0)
+		return NULL;
+	apic = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, APIC_BASE);
+	close(fd);
+	if (apic == MAP_FAILED)
+		return NULL;
+	return apic[APIC_VERSION] + 1 > 1 ? apic : NULL;
+}
+
+static void *send_nmis(void *data)
+{
+	volatile uint32_t *apic = map_apic();
+	struct thread *thread = data;
+
+	if (!apic) {
+		ksft_print_msg("no NMIs: the APIC is not at its old place\n");
+		return NULL;
+	}
+	while (!thread->load->stop) {
+		apic[APIC_COMMAND] = APIC_NMI;
+		thread->counts.stored++;
+		usleep(1000);
 	}
 	return NULL;
 }
@@ -236,7 +285,7 @@ FIXTURE(stress)
 FIXTURE_SETUP(stress)
 {
 	ksft_print_msg("seed %u, %u seconds\n", first_seed(), seconds());
-	ASSERT_EQ(0, stacks_open(&self->load.stacks, ENTRIES, MAP_DEPTH, 0, STACKS_SAMPLE));
+	ASSERT_EQ(0, stacks_open(&self->load.stacks, ENTRIES, MAP_DEPTH, 0, STACKS_SAMPLE | STACKS_NMI));
 }
 
 FIXTURE_TEARDOWN(stress)
@@ -247,9 +296,10 @@ FIXTURE_TEARDOWN(stress)
 
 TEST_F_TIMEOUT(stress, insert_delete_read_interrupt, LONGEST)
 {
-	struct thread writers[WRITERS], readers[READERS], cleaner;
-	struct counts written = {}, read = {}, cleaned = {};
-	struct bpf_link *links[64];
+	struct thread writers[WRITERS], readers[READERS], cleaner, sender;
+	struct counts written = {}, read = {}, cleaned = {}, sent = {};
+	struct map_take_bpf__bss *bss = self->load.stacks.skel->bss;
+	struct bpf_link *links[65];
 	int cpus;
 
 	cpus = attach_samples(&self->load.stacks, links, 64);
@@ -259,6 +309,12 @@ TEST_F_TIMEOUT(stress, insert_delete_read_interrupt, LONGEST)
 	for (unsigned int i = 0; i < READERS; i++)
 		start(&readers[i], &self->load, 0, read_everything);
 	start(&cleaner, &self->load, 0, clean);
+	if (getenv("STACKMAP_NMIS")) {
+		links[cpus] = bpf_program__attach(self->load.stacks.skel->progs.sample_nmi);
+		ASSERT_NE(NULL, links[cpus]);
+		cpus++;
+		start(&sender, &self->load, 0, send_nmis);
+	}
 	wait_seconds(seconds());
 	self->load.stop = true;
 	for (unsigned int i = 0; i < WRITERS; i++)
@@ -266,6 +322,8 @@ TEST_F_TIMEOUT(stress, insert_delete_read_interrupt, LONGEST)
 	for (unsigned int i = 0; i < READERS; i++)
 		join(&readers[i], &read);
 	join(&cleaner, &cleaned);
+	if (getenv("STACKMAP_NMIS"))
+		join(&sender, &sent);
 	for (int i = 0; i < cpus; i++)
 		bpf_link__destroy(links[i]);
 
@@ -274,20 +332,22 @@ TEST_F_TIMEOUT(stress, insert_delete_read_interrupt, LONGEST)
 		       written.reads, written.missed, written.wrong, written.undead);
 	ksft_print_msg("figure readers: %lu stacks, %lu damaged, %lu without tag\n", read.reads,
 		       read.wrong, read.foreign);
-	ksft_print_msg("figure samples: %llu, errors %llu, queue full %llu, deleted %lu\n",
-		       (unsigned long long)self->load.stacks.skel->bss->samples,
-		       (unsigned long long)self->load.stacks.skel->bss->samples_error,
-		       (unsigned long long)self->load.stacks.skel->bss->samples_lost,
-		       cleaned.stored);
+	ksft_print_msg("figure samples: %llu, errors %llu, skipped %llu, deleted %lu\n",
+		       (unsigned long long)bss->samples,
+		       (unsigned long long)bss->samples_error,
+		       (unsigned long long)bss->samples_skipped, cleaned.stored);
+	ksft_print_msg("figure NMIs: %lu sent, %llu in this process\n", sent.stored,
+		       (unsigned long long)bss->nmis);
 	EXPECT_LT(0, written.stored);
 	EXPECT_LT(0, read.reads);
-	EXPECT_LT(0, self->load.stacks.skel->bss->samples);
+	EXPECT_LT(0, bss->samples);
 	EXPECT_EQ(0, written.lost);
 	EXPECT_EQ(0, written.missed);
 	EXPECT_EQ(0, written.wrong);
 	EXPECT_EQ(0, written.undead);
 	EXPECT_EQ(0, read.wrong);
-	EXPECT_EQ(0, self->load.stacks.skel->bss->samples_error);
+	EXPECT_EQ(0, bss->samples_error);
+	EXPECT_TRUE(!sent.stored || bss->nmis);
 }
 
 /* Processes that come, store, look and go. */

@@ -23,70 +23,151 @@ struct {
 	__uint(value_size, 127 * sizeof(__u64));
 } stacks SEC(".maps");
 
-/* What sample() stored, for a thread that deletes it. */
-struct {
-	__uint(type, BPF_MAP_TYPE_QUEUE);
-	__uint(max_entries, 4096);
-	__type(value, __u32);
-} sampled SEC(".maps");
-
-/* Inputs: whom sample() and nested() are about. */
+/* Inputs: whom sample(), sample_nmi(), burst() and nested() are about. */
 const volatile __u32 tgid;
+/* Stacks that burst() is to take; it clears this when it has. */
+__u32 burst_wanted;
+/* Bytes for the walk of timed() */
+__u32 walk_size;
 
 /* Outputs */
 struct map_result results[MAP_SLOTS];
-__u64 samples, samples_lost, samples_error;
+__u64 samples, samples_skipped, samples_error;
+__u64 nmis;
+__u64 burst_taken, burst_lost;
+struct map_times times;
 __u64 nested_runs;
+/* Ids + 1 of what the samples stored, for a thread that deletes it; 0: none. */
+__u64 sampled[MAP_SAMPLED];
 
-/* State: what nested() overwrites; nobody reads it. */
+/* State: where in sampled[] the next one goes; what timed() and nested() overwrite */
+__u64 sampled_next;
+__u64 walked_stack[MAP_WALK];
 __u64 nested_stack[64];
 
-SEC("raw_tp/sys_enter")
-int take(struct bpf_raw_tracepoint_args *ctx)
+/* Where the result of a request goes, with its flags; NULL: it is none. */
+static __always_inline struct map_result *
+request_of(struct bpf_raw_tracepoint_args *ctx, __u64 *flags)
 {
 	struct pt_regs *regs = (struct pt_regs *)ctx->args[0];
-	struct map_result *result;
 	__u64 slot, request;
 
 	if (ctx->args[1] != __NR_getpgid)
-		return 0;
+		return NULL;
 	if (bpf_probe_read_kernel(&request, sizeof(request), &PT_REGS_PARM2_SYSCALL(regs)) ||
 	    request >> 32 != MAP_MAGIC)
-		return 0;
+		return NULL;
 	if (bpf_probe_read_kernel(&slot, sizeof(slot), &PT_REGS_PARM1_SYSCALL(regs)) ||
 	    slot >= MAP_SLOTS)
+		return NULL;
+	*flags = (__u32)request;
+	return &results[slot];
+}
+
+SEC("?raw_tp/sys_enter")
+int take(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct map_result *result;
+	__u64 flags;
+
+	result = request_of(ctx, &flags);
+	if (!result)
 		return 0;
-	result = &results[slot];
-	result->id = bpf_get_stackid(ctx, &stacks, (__u32)request);
+	result->id = bpf_get_stackid(ctx, &stacks, flags);
+	result->calls++;
+	return 0;
+}
+
+/* As take(), and says what it cost besides a walk alone. */
+SEC("?raw_tp/sys_enter")
+int timed(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct map_result *result;
+	__u64 flags, t0, t1, t2, t3;
+
+	result = request_of(ctx, &flags);
+	if (!result)
+		return 0;
+	t0 = bpf_ktime_get_ns();
+	t1 = bpf_ktime_get_ns();
+	result->id = bpf_get_stackid(ctx, &stacks, flags);
+	t2 = bpf_ktime_get_ns();
+	bpf_get_stack(ctx, walked_stack, walk_size & (sizeof(walked_stack) - 1),
+		      BPF_F_USER_STACK);
+	t3 = bpf_ktime_get_ns();
+	times.empty = t1 - t0;
+	times.id = t2 - t1;
+	times.walk = t3 - t2;
 	result->calls++;
 	return 0;
 }
 
 /*
- * By timer interrupt, amidst whatever the process does. Skips one frame, and so never
- * is a stack that take() stores.
+ * By timer interrupt: many new stacks in one stretch with interrupts off, as each
+ * leaves out one frame more.
  */
 SEC("?perf_event")
-int sample(struct bpf_perf_event_data *ctx)
+int burst(struct bpf_perf_event_data *ctx)
 {
-	__u32 key;
+	if (bpf_get_current_pid_tgid() >> 32 != tgid || !burst_wanted)
+		return 0;
+	for (__u32 skip = 0; skip < MAP_WALK && skip < burst_wanted; skip++) {
+		if (bpf_get_stackid(ctx, &stacks, BPF_F_USER_STACK | skip) < 0)
+			burst_lost++;
+		else
+			burst_taken++;
+	}
+	burst_wanted = 0;
+	return 0;
+}
+
+/*
+ * With some frames skipped, it never is a stack that take() stores. None is taken while
+ * the thread that deletes them has a whole sampled[] to do, so they do not fill the map.
+ */
+static __always_inline void store_sample(void *ctx, __u64 skip)
+{
+	__u64 at = __sync_fetch_and_add(&sampled_next, 1) % MAP_SAMPLED;
 	long id;
 
-	if (bpf_get_current_pid_tgid() >> 32 != tgid)
-		return 0;
-	id = bpf_get_stackid(ctx, &stacks, BPF_F_USER_STACK | 1);
+	if (sampled[at]) {
+		__sync_fetch_and_add(&samples_skipped, 1);
+		return;
+	}
+	id = bpf_get_stackid(ctx, &stacks, BPF_F_USER_STACK | skip);
 	if (id == -14) {
-		/* A stack of one frame. */
-		return 0;
+		/* There are no more frames. */
+		return;
 	}
 	__sync_fetch_and_add(&samples, 1);
 	if (id < 0) {
 		__sync_fetch_and_add(&samples_error, 1);
-		return 0;
+		return;
 	}
-	key = id;
-	if (bpf_map_push_elem(&sampled, &key, 0))
-		__sync_fetch_and_add(&samples_lost, 1);
+	sampled[at] = id + 1;
+}
+
+/* By timer interrupt, amidst whatever the process does */
+SEC("?perf_event")
+int sample(struct bpf_perf_event_data *ctx)
+{
+	if (bpf_get_current_pid_tgid() >> 32 == tgid)
+		store_sample(ctx, 1);
+	return 0;
+}
+
+/*
+ * By NMI, amidst everything. An NMI may come before the registers of the user are
+ * saved: the stack begins at those of the entry before then, may be a mixture, and
+ * is stored without the frame that readers know stacks by.
+ */
+SEC("?raw_tp/nmi_handler")
+int sample_nmi(struct bpf_raw_tracepoint_args *ctx)
+{
+	if (bpf_get_current_pid_tgid() >> 32 != tgid)
+		return 0;
+	__sync_fetch_and_add(&nmis, 1);
+	store_sample(ctx, 2);
 	return 0;
 }
 

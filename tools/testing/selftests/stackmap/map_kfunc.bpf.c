@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Reads stored stacks in a program, at each getpgid() of one process. */
+#include <linux/bpf.h>
+#include <asm/unistd.h>
+#include <bpf/bpf_helpers.h>
+
+#include "map_kfunc.h"
+
+char _license[] SEC("license") = "GPL";
+
+extern int bpf_stack_map_copy(void *p__map, __u32 id, void *dst, __u32 dst__sz) __ksym;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_STACK_TRACE);
+	__uint(max_entries, 64);
+	__type(key, __u32);
+	__uint(value_size, KFUNC_DEPTH * sizeof(__u64));
+} stacks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 64);
+	__type(key, __u32);
+	__type(value, __u64);
+} no_stacks SEC(".maps");
+
+/* Inputs */
+const volatile __u32 tgid;
+/* The frame to look for */
+__u64 wanted;
+/* The stack to read; -1: the one that is taken */
+long wanted_id = -1;
+
+/* Outputs */
+long id;
+/* Of the whole stack, one frame, a size that is none, a map that is none */
+long whole, part, odd, other_map;
+__u64 copy[KFUNC_DEPTH + 1], first[1];
+__u64 matches, runs;
+
+SEC("raw_tp/sys_enter")
+int filter(struct bpf_raw_tracepoint_args *ctx)
+{
+	if (ctx->args[1] != __NR_getpgid || bpf_get_current_pid_tgid() >> 32 != tgid)
+		return 0;
+	id = bpf_get_stackid(ctx, &stacks, BPF_F_USER_STACK);
+	if (wanted_id >= 0)
+		id = wanted_id;
+	whole = bpf_stack_map_copy(&stacks, id, copy, sizeof(copy));
+	part = bpf_stack_map_copy(&stacks, id, first, sizeof(first));
+	odd = bpf_stack_map_copy(&stacks, id, copy, sizeof(copy) - 1);
+	other_map = bpf_stack_map_copy(&no_stacks, id, copy, sizeof(copy));
+	/* What it is for: one frame decides. */
+	for (int i = 0; i < KFUNC_DEPTH; i++)
+		matches += copy[i] == wanted;
+	runs++;
+	return 0;
+}
