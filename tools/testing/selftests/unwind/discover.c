@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -361,7 +362,7 @@ static bool map_object(headers_data *self)
 
 FIXTURE_SETUP(headers)
 {
-	struct lying_table table = lying_table(-PAGE);
+	struct lying_table table = lying_table(-(int)PAGE);
 
 	NEED_DISCOVERY();
 	self->fd = memfd_create("lying", MFD_CLOEXEC);
@@ -377,6 +378,8 @@ FIXTURE_SETUP(headers)
 	self->fault = self->area + 4 * PAGE;
 	ASSERT_EQ(0, mprotect(self->fault, PAGE, PROT_READ | PROT_WRITE));
 	ASSERT_EQ(0, open_faults(&self->perf, 0));
+	/* Nobody is to look before all is mapped as it should be. */
+	ASSERT_EQ(0, ioctl(self->perf.fd, PERF_EVENT_IOC_DISABLE, 0));
 	ASSERT_EQ(0, open_counter(&self->looks, "unwind/sframe_discover"));
 }
 
@@ -391,7 +394,9 @@ static keep int believes(headers_data *self)
 
 	madvise(self->fault, PAGE, MADV_DONTNEED);
 	unwind_perf_drain(&self->perf);
+	ioctl(self->perf.fd, PERF_EVENT_IOC_ENABLE, 0);
 	function(self->fault, POISON);
+	ioctl(self->perf.fd, PERF_EVENT_IOC_DISABLE, 0);
 	if (!unwind_perf_stack_at(&self->perf,
 				  (uintptr_t)self->area + PAGE + LYING_FAULT,
 				  &self->record))
@@ -524,7 +529,7 @@ TEST_F(headers, whose_table_is_cut_off)
 
 TEST_F(headers, whose_table_is_none)
 {
-	struct lying_table table = lying_table(-PAGE);
+	struct lying_table table = lying_table(-(int)PAGE);
 
 	table.magic = 0xdee3;
 	ASSERT_EQ(sizeof(table), pwrite(self->fd, &table, sizeof(table), 2 * PAGE));
