@@ -194,6 +194,33 @@ static void unwind_clients_are_limited_and_slots_reused(struct kunit *test)
 	unwind_client_unregister(&clients[0]);
 }
 
+/*
+ * A client goes while a request of its is pending: who gets its slot next receives
+ * nothing of it.  Kernel threads cannot request, but have the state.
+ */
+static void unwind_client_that_goes_takes_its_requests_along(struct kunit *test)
+{
+	struct unwind_client client = { .callback = unwind_test_callback };
+	u64 *state = &current->unwind.state, seen;
+	unsigned int slot;
+
+	KUNIT_ASSERT_EQ(test, unwind_client_register(&client), 0);
+	slot = client.slot;
+	KUNIT_EXPECT_EQ(test, unwind_state_request(state, slot, &seen), 0);
+	KUNIT_EXPECT_FALSE(test, seen & UNWIND_QUEUED);
+	unwind_client_unregister(&client);
+	KUNIT_EXPECT_FALSE(test, unwind_state_claim(state, slot));
+
+	KUNIT_ASSERT_EQ(test, unwind_client_register(&client), 0);
+	KUNIT_EXPECT_EQ(test, client.slot, slot);
+	KUNIT_EXPECT_EQ(test, unwind_state_request(state, slot, &seen), 0);
+	KUNIT_EXPECT_TRUE(test, unwind_state_claim(state, slot));
+	unwind_client_unregister(&client);
+	/* Neither is what it has received held against the next. */
+	KUNIT_EXPECT_EQ(test, unwind_state_request(state, slot, &seen), 0);
+	unwind_state_clear(state, UNWIND_REQUESTED | UNWIND_QUEUED);
+}
+
 static void unwind_request_is_refused_to_kernel_threads(struct kunit *test)
 {
 	struct unwind_client client = { .callback = unwind_test_callback };
@@ -214,6 +241,7 @@ static struct kunit_case unwind_deferred_cases[] = {
 	KUNIT_CASE(unwind_state_exiting_task_takes_no_request),
 	KUNIT_CASE(unwind_state_survives_concurrent_requests),
 	KUNIT_CASE(unwind_clients_are_limited_and_slots_reused),
+	KUNIT_CASE(unwind_client_that_goes_takes_its_requests_along),
 	KUNIT_CASE(unwind_request_is_refused_to_kernel_threads),
 	{}
 };

@@ -5,9 +5,12 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
+#include <link.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -587,6 +590,98 @@ TEST_F(callee, gone_with_dlclose)
 	EXPECT_TRUE(call_is_exact(self)) chain_print(&self->chain, &self->record);
 	ASSERT_EQ(0, dlclose(self->object));
 	EXPECT_TRUE(is_gone(&self->region));
+}
+
+/* The section as the file has it, where no segment tells of it. */
+static bool find_section(const char *path, uint64_t bias, struct unwind_region *region)
+{
+	int fd = open(path, O_RDONLY);
+	const Elf64_Shdr *sections;
+	const Elf64_Ehdr *elf;
+	const char *names;
+	off_t size;
+
+	size = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
+	elf = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (elf == MAP_FAILED)
+		return false;
+	sections = (const void *)((const char *)elf + elf->e_shoff);
+	names = (const char *)elf + sections[elf->e_shstrndx].sh_offset;
+	for (int i = 0; i < elf->e_shnum; i++) {
+		if (strcmp(names + sections[i].sh_name, ".sframe"))
+			continue;
+		region->sframe_start = bias + sections[i].sh_addr;
+		region->sframe_size = sections[i].sh_size;
+		return true;
+	}
+	return false;
+}
+
+FIXTURE(concatenated)
+{
+	void			*object;
+	int			(*function)(struct chain *chain, unsigned int depth);
+	struct unwind_region	region;
+	struct unwind_perf	perf;
+	struct chain		chain;
+	struct unwind_record	record;
+};
+
+FIXTURE_VARIANT(concatenated)
+{
+	const char	*name;
+};
+
+FIXTURE_VARIANT_ADD(concatenated, lld) {
+	.name = "libcallee_lld.so",
+};
+
+FIXTURE_VARIANT_ADD(concatenated, mold) {
+	.name = "libcallee_mold.so",
+};
+
+FIXTURE_SETUP(concatenated)
+{
+	char path[PATH_MAX] = "", object[PATH_MAX + 32];
+	struct link_map *map;
+
+	NEED_UNWIND();
+	ASSERT_LT(0, readlink("/proc/self/exe", path, sizeof(path) - 1));
+	snprintf(object, sizeof(object), "%s/%s", dirname(path), variant->name);
+	self->object = dlopen(object, RTLD_LAZY);
+	ASSERT_NE(NULL, self->object) TH_LOG("%s", dlerror());
+	self->function = dlsym(self->object, "callee");
+	ASSERT_NE(NULL, self->function);
+	map = self->object;
+	/* These linkers make no segment of it. */
+	ASSERT_FALSE(unwind_find_region(variant->name, &self->region));
+	ASSERT_TRUE(find_section(object, map->l_addr, &self->region));
+	ASSERT_TRUE(chain_init(&self->chain, 0));
+	ASSERT_EQ(0, open_faults(&self->perf, 0));
+}
+
+FIXTURE_TEARDOWN(concatenated)
+{
+}
+
+/*
+ * Linkers that do not know the format put the tables of the objects one behind the
+ * other, not sorted: the whole is none, and nothing of it is believed.
+ */
+TEST_F(concatenated, tables_of_objects_are_refused)
+{
+	EXPECT_EQ(-EOPNOTSUPP, add(&self->region));
+	EXPECT_TRUE(is_gone(&self->region));
+	/* Not read before it is used, and then it ends the walk. */
+	ASSERT_EQ(0, add_lazy(&self->region));
+	self->function(&self->chain, 4);
+	ASSERT_TRUE(unwind_perf_stack_at(&self->perf, self->chain.ips[0], &self->record));
+	EXPECT_FALSE(chain_equal(&self->chain, &self->record));
+	/* No frame is a wrong one. */
+	for (unsigned int i = 0; i < self->record.nr && i < self->chain.nr; i++) {
+		EXPECT_EQ(self->chain.ips[i], self->record.ips[i])
+			TH_LOG("frame %u", i);
+	}
 }
 
 TEST_HARNESS_MAIN
