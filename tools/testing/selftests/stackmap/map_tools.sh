@@ -102,7 +102,7 @@ bpftool_show() {
 }
 
 bpftrace_stacks() {
-	timeout 60 bpftrace -e 'tracepoint:syscalls:sys_enter_getpgid {
+	timeout 240 bpftrace -e 'tracepoint:syscalls:sys_enter_getpgid {
 			@[ustack(8), kstack(8)] = count(); }
 		interval:s:3 { exit(); }' >"$WORK/bpftrace" 2>&1 &
 	local pid=$!
@@ -122,7 +122,7 @@ bcc_stackcount() {
 	# Something has to read.
 	while :; do cat /proc/uptime; done >/dev/null &
 	pid=$!
-	timeout 100 stackcount-bpfcc -D 5 ksys_read >"$WORK/bcc" 2>&1 || true
+	timeout 300 stackcount-bpfcc -D 5 ksys_read >"$WORK/bcc" 2>&1 || true
 	kill $pid
 	if ! grep -q '^  ksys_read' "$WORK/bcc" || ! grep -q '^Detaching' "$WORK/bcc"; then
 		tail -n 20 "$WORK/bcc" | sed 's/^/# /'
