@@ -38,6 +38,7 @@ enum unwind_user_access {
  * @UNWIND_USER_NO_TABLE: No table speaks of the code, and it keeps no frame pointer.
  * @UNWIND_USER_NO_ROW:	  A table does, but has no row for it; nor is there a frame
  *			  pointer.
+ * @UNWIND_USER_NO_RULE:  A table has the function, and says that it has no rule.
  * @UNWIND_USER_NO_REGISTER: A table's rule counts from a register that is known in
  *			  the innermost frame alone.
  * @UNWIND_USER_FAULT:	  Memory that was needed could not be read.
@@ -51,6 +52,7 @@ enum unwind_user_end {
 	UNWIND_USER_FULL,
 	UNWIND_USER_NO_TABLE,
 	UNWIND_USER_NO_ROW,
+	UNWIND_USER_NO_RULE,
 	UNWIND_USER_NO_REGISTER,
 	UNWIND_USER_FAULT,
 	UNWIND_USER_CORRUPT,
@@ -65,12 +67,14 @@ enum unwind_user_end {
  * @entries:	Instruction pointers, the innermost first; the caller's.
  * @max:	Room in @entries.
  * @nr:		How many are filled in.
+ * @searched:	For how many of them a row was searched for in tables.
  * @end:	Why there are no more.
  */
 struct unwind_user_trace {
 	u64			*entries;
 	unsigned int		max;
 	unsigned int		nr;
+	unsigned int		searched;
 	enum unwind_user_end	end;
 };
 

@@ -308,7 +308,7 @@ static int discover_object(struct mm_struct *mm,
 		else if (found)
 			ret = sframe_add_without(mm, object->start, object->end);
 		if (found && !ret)
-			unwind_count_table(UNWIND_OBJECTS_WITHOUT);
+			unwind_count(UNWIND_OBJECTS_WITHOUT);
 		trace_sframe_discover(object->start, object->end, object->base, found);
 	}
 	mmap_write_unlock(mm);
@@ -339,7 +339,7 @@ void sframe_discover(void)
 		from = object.end;
 		cond_resched();
 	}
-	/* Nothing new; or it cannot be remembered, and would be looked at again. */
+	/* Nothing new; or no room to remember it, which there may be later. */
 	if (!from || ret)
-		sframe_rest_discovery(DISCOVER_REST);
+		sframe_rest_discovery(DISCOVER_REST, ret == -ENOMEM);
 }

@@ -30,6 +30,7 @@
 #include <linux/unwind_deferred.h>
 
 #include "row_cache.h"
+#include "stats.h"
 
 /* Frames that are walked for their rows alone: perf's default. */
 #define ROW_CACHE_ENTRIES	127
@@ -46,8 +47,10 @@ struct row_cache *row_cache_alloc(void)
 	struct row_cache *cache;
 
 	cache = kvzalloc(sizeof(*cache), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (cache)
+	if (cache) {
 		cache->id = atomic64_inc_return(&last_id);
+		unwind_count(UNWIND_CACHES_ALLOCATED);
+	}
 	return cache;
 }
 
@@ -59,8 +62,10 @@ struct row_cache *row_cache_alloc(void)
  */
 void row_cache_free(struct row_cache *cache)
 {
-	if (cache)
+	if (cache) {
 		kvfree_rcu(cache, rcu);
+		unwind_count(UNWIND_CACHES_FREED);
+	}
 }
 
 /* The walk itself has done it all. */

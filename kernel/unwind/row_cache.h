@@ -27,19 +27,25 @@ struct row_cache {
 	u64		slots[ROW_SLOTS];
 };
 
-/* The word for @ip, or 0.  Under RCU. */
-static __always_inline u64 row_cache_find(const struct row_cache *cache, u64 ip)
+/* The word in the slot of @ip, which may be another address's.  Under RCU. */
+static __always_inline u64 row_cache_slot(const struct row_cache *cache, u64 ip)
 {
-	u64 word = READ_ONCE(cache->slots[row_slot(ip)]);
-
-	return likely(row_is_at(word, ip)) ? word : 0;
+	return READ_ONCE(cache->slots[row_slot(ip)]);
 }
 
-/* Under RCU; @row as for row_pack(). */
-static inline void row_cache_add(struct row_cache *cache, u64 ip,
+/* The word for @ip, or 0.  Under RCU. */
+static inline u64 row_cache_find(const struct row_cache *cache, u64 ip)
+{
+	u64 word = row_cache_slot(cache, ip);
+
+	return row_is_at(word, ip) ? word : 0;
+}
+
+/* Under RCU; @found and @row as for row_pack(). */
+static inline void row_cache_add(struct row_cache *cache, u64 ip, int found,
 				 const struct sframe_row *row)
 {
-	u64 word = row_pack(ip, row);
+	u64 word = row_pack(ip, found, row);
 
 	if (word)
 		WRITE_ONCE(cache->slots[row_slot(ip)], word);

@@ -15,6 +15,7 @@
 #ifndef _KERNEL_UNWIND_ROW_PACK_H
 #define _KERNEL_UNWIND_ROW_PACK_H
 
+#include <linux/errno.h>
 #include <linux/types.h>
 
 #include "sframe_decode.h"
@@ -24,7 +25,8 @@
 
 /* An empty slot is 0: no kind. */
 #define ROW_OUTERMOST		1	/* there is no caller */
-#define ROW_NONE		2	/* there is a table, which has no row */
+#define ROW_NONE		2	/* there is a table, which does not know it */
+#define ROW_NO_RULE		3	/* its function has no row here */
 /* The CFA counts from SP, or from FP; the caller's FP was saved, or not. */
 #define ROW_CFA			4
 #define ROW_CFA_FP		1
@@ -53,12 +55,13 @@ static inline unsigned int row_slot(u64 ip)
 /* Whether @word, from the slot of @ip, is the row at @ip. */
 static inline bool row_is_at(u64 word, u64 ip)
 {
-	return word >> ROW_TAG_SHIFT == ROW_TAG(ip) && ROW_KIND(word);
+	return ROW_KIND(word) && word >> ROW_TAG_SHIFT == ROW_TAG(ip);
 }
 
-static inline bool row_in_frame(const struct sframe_rule *rule)
+/* Whether it is one, with a CFA: the usual case, by two tests. */
+static inline bool row_is_frame_at(u64 word, u64 ip)
 {
-	return rule->base == SFRAME_BASE_CFA && rule->deref;
+	return word >> ROW_TAG_SHIFT == ROW_TAG(ip) && word & ROW_CFA;
 }
 
 /* @max counts in words. */
@@ -71,24 +74,19 @@ static inline u64 row_pack_rules(const struct sframe_row *row)
 {
 	u64 word = ROW_CFA;
 
-	if (row->signal)
+	/* Others are rare. */
+	if (!row->plain)
+		return row->outermost && !row->signal ? ROW_OUTERMOST : 0;
+	if (!row_distance_fits(row->cfa.offset, ROW_CFA_MAX))
 		return 0;
-	if (row->outermost)
-		return ROW_OUTERMOST;
 	if (row->cfa.base == SFRAME_BASE_FP)
 		word |= ROW_CFA_FP;
-	else if (row->cfa.base != SFRAME_BASE_SP)
-		return 0;
-	if (row->cfa.deref || !row_in_frame(&row->ra) ||
-	    row->ra.offset != -8 ||
-	    !row_distance_fits(row->cfa.offset, ROW_CFA_MAX))
-		return 0;
 	word |= (u64)(row->cfa.offset / 8) << ROW_CFA_SHIFT;
 
 	if (row->fp.base == SFRAME_BASE_SAME)
 		return word;
 	/* Below the return address; the walk reads from there up. */
-	if (!row_in_frame(&row->fp) || row->fp.offset > -16 ||
+	if (row->fp.offset > -16 ||
 	    !row_distance_fits(-(s64)row->fp.offset, ROW_FP_MAX))
 		return 0;
 	return word | ROW_FP_SAVED |
@@ -96,15 +94,24 @@ static inline u64 row_pack_rules(const struct sframe_row *row)
 }
 
 /**
- * row_pack() - make a word of a row
+ * row_pack() - make a word of what sframe_find_row() found
  * @ip: The address.
- * @row: What holds there; NULL: its table has no row for it.
+ * @found: What it returned.
+ * @row: The row, where that is 0.
  *
- * Return: The word for the slot of @ip, or 0 when it does not fit.
+ * Return: The word for the slot of @ip, or 0 when it does not fit, or is no lasting
+ * answer.
  */
-static inline u64 row_pack(u64 ip, const struct sframe_row *row)
+static inline u64 row_pack(u64 ip, int found, const struct sframe_row *row)
 {
-	u64 word = row ? row_pack_rules(row) : ROW_NONE;
+	u64 word = 0;
+
+	if (!found)
+		word = row_pack_rules(row);
+	else if (found == -ENOENT)
+		word = ROW_NONE;
+	else if (found == -ENODATA)
+		word = ROW_NO_RULE;
 
 	if (!word || ROW_TAG(ip) > ROW_TAG_MAX)
 		return 0;
@@ -112,20 +119,20 @@ static inline u64 row_pack(u64 ip, const struct sframe_row *row)
 }
 
 /**
- * row_unpack() - the row that row_pack() made a word of
+ * row_unpack() - what row_pack() made a word of
  * @word: The word.
- * @row: Filled in.
+ * @row: Filled in where 0 is returned.
  *
- * Return: false if there is none, which is known.
+ * Return: As sframe_find_row(): 0, -ENOENT, -ENODATA.
  */
-static inline bool row_unpack(u64 word, struct sframe_row *row)
+static inline int row_unpack(u64 word, struct sframe_row *row)
 {
 	unsigned int kind = ROW_KIND(word);
 
 	*row = (struct sframe_row){ };
 	if (!(kind & ROW_CFA)) {
 		row->outermost = kind == ROW_OUTERMOST;
-		return row->outermost;
+		return row->outermost ? 0 : kind == ROW_NONE ? -ENOENT : -ENODATA;
 	}
 	row->cfa.base = kind & ROW_CFA_FP ? SFRAME_BASE_FP : SFRAME_BASE_SP;
 	row->cfa.offset = ROW_CFA_OFFSET(word);
@@ -133,12 +140,13 @@ static inline bool row_unpack(u64 word, struct sframe_row *row)
 	row->ra.offset = -8;
 	row->ra.deref = true;
 	row->fp.base = SFRAME_BASE_SAME;
+	row->plain = true;
 	if (kind & ROW_FP_SAVED) {
 		row->fp.base = SFRAME_BASE_CFA;
 		row->fp.offset = -(s32)ROW_FP_OFFSET(word);
 		row->fp.deref = true;
 	}
-	return true;
+	return 0;
 }
 
 #endif /* _KERNEL_UNWIND_ROW_PACK_H */

@@ -49,9 +49,6 @@
  */
 #define SFRAME_MAX_SECTIONS	8192
 
-/* The bytes that reading a header at registration may cost. */
-#define SFRAME_HEADER_BUDGET	256
-
 /*
  * Whether sframe_section::table has been read from the process's memory.  The
  * table of an executable is registered at exec, where reading it would cost a
@@ -147,7 +144,7 @@ static void sframe_remove_section(struct mm_struct *mm,
 	WRITE_ONCE(index->nr, index->nr - 1);
 	/* A full barrier, with sframe_add_row(): no row of it can come later. */
 	row_cache_free(xchg(&index->rows, NULL));
-	unwind_count_table(UNWIND_TABLES_REMOVED);
+	unwind_count(UNWIND_TABLES_REMOVED);
 	trace_sframe_remove(section->data.start, section->table.text_start,
 			    section->table.text_end, section->origin);
 	/* ... and free it when the last reader has copied it. */
@@ -277,7 +274,7 @@ static int sframe_registered(const struct sframe_region *region,
 		[SFRAME_DISCOVERED] = UNWIND_TABLES_DISCOVERED,
 	};
 
-	unwind_count_table(ret ? UNWIND_TABLES_REFUSED : counts[origin]);
+	unwind_count(ret ? UNWIND_TABLES_REFUSED : counts[origin]);
 	trace_sframe_add(region, origin, table && !ret ? table->version : 0, ret);
 	return ret;
 }
@@ -431,12 +428,17 @@ bool sframe_begin_discovery(void)
 /**
  * sframe_rest_discovery() - have the next discovery wait
  * @ticks: For how long.
+ * @again: It is due then, even if the process maps no more code.
  *
  * Context: Process context, after sframe_begin_discovery().
  */
-void sframe_rest_discovery(unsigned long ticks)
+void sframe_rest_discovery(unsigned long ticks, bool again)
 {
-	WRITE_ONCE(current->mm->sframe->rest_until, jiffies + ticks);
+	struct sframe_index *index = current->mm->sframe;
+
+	WRITE_ONCE(index->rest_until, jiffies + ticks);
+	if (again)
+		WRITE_ONCE(index->seen, 0);
 }
 
 /**
@@ -484,7 +486,6 @@ int sframe_prctl_add(unsigned long from, unsigned long size,
 {
 	struct sframe_reader reader = {
 		.read = unwind_user_read_faultable,
-		.budget = SFRAME_HEADER_BUDGET,
 	};
 	struct sframe_region region;
 	struct sframe_table table;
@@ -702,7 +703,7 @@ static struct sframe_section *sframe_find_section(unsigned long ip)
 }
 
 /*
- * Copy the section's table.  Returns 0, -ENOENT, or -EAGAIN when its header is
+ * Copy the section's table.  Returns 0, -ENXIO, or -EAGAIN when its header is
  * still to be read: then only the text range in @table and *@data are valid.
  */
 static int sframe_snapshot(unsigned long ip, struct sframe_table *table,
@@ -713,7 +714,7 @@ static int sframe_snapshot(unsigned long ip, struct sframe_table *table,
 	guard(rcu)();
 	section = sframe_find_section(ip);
 	if (!section)
-		return -ENOENT;
+		return -ENXIO;
 
 	/* Pairs with sframe_publish(). */
 	if (smp_load_acquire(&section->state) == SFRAME_OPEN) {
@@ -791,16 +792,15 @@ void sframe_alloc_rows(void)
 		row_cache_free(rows);
 }
 
-/* Search the tables; *@covered: one of them speaks of @ip. */
+/* Search the tables; -ENXIO: none of them speaks of @ip. */
 static int sframe_search(struct sframe_reader *reader, unsigned long ip,
-			 struct sframe_row *row, bool *covered)
+			 struct sframe_row *row)
 {
 	struct interval_tree_node data;
 	struct sframe_table table;
 	int ret;
 
 	ret = sframe_snapshot(ip, &table, &data);
-	*covered = ret != -ENOENT;
 	if (ret == -EAGAIN) {
 		ret = sframe_open(reader, data.start, data.last + 1, &table);
 		if (!ret)
@@ -811,8 +811,9 @@ static int sframe_search(struct sframe_reader *reader, unsigned long ip,
 	return sframe_find_row(reader, &table, ip, row);
 }
 
-/* @row is NULL where a table has none; @id: of the rows, before the search. */
-static void sframe_add_row(u64 id, unsigned long ip, const struct sframe_row *row)
+/* @found and @row as for row_pack(); @id: of the rows, before the search. */
+static void sframe_add_row(u64 id, unsigned long ip, int found,
+			   const struct sframe_row *row)
 {
 	struct row_cache *rows;
 
@@ -820,7 +821,7 @@ static void sframe_add_row(u64 id, unsigned long ip, const struct sframe_row *ro
 	rows = sframe_rows();
 	/* Else a table may have gone, and the row with it. */
 	if (rows && rows->id == id)
-		row_cache_add(rows, ip, row);
+		row_cache_add(rows, ip, found, row);
 }
 
 /**
@@ -828,6 +829,7 @@ static void sframe_add_row(u64 id, unsigned long ip, const struct sframe_row *ro
  * @reader: How its memory may be read in this context.
  * @ip: Address of the instruction; for a caller the return address less one.
  * @row: Filled in on success.
+ * @searched: Counts up when the row cache does not have it.
  *
  * Context: Any in which @reader->read works, NMI included.  Sleeps only where
  * @reader->read does.
@@ -835,11 +837,10 @@ static void sframe_add_row(u64 id, unsigned long ip, const struct sframe_row *ro
  * speaks of it, or as sframe_find_row().
  */
 int sframe_lookup(struct sframe_reader *reader, unsigned long ip,
-		  struct sframe_row *row)
+		  struct sframe_row *row, unsigned int *searched)
 {
 	struct row_cache *rows;
 	u64 id = 0, word = 0;
-	bool covered;
 	int ret;
 
 	scoped_guard(rcu) {
@@ -850,12 +851,34 @@ int sframe_lookup(struct sframe_reader *reader, unsigned long ip,
 		}
 	}
 	if (word)
-		return row_unpack(word, row) ? 0 : -ENOENT;
+		return row_unpack(word, row);
 
-	ret = sframe_search(reader, ip, row, &covered);
-	if (!covered)
+	++*searched;
+	ret = sframe_search(reader, ip, row);
+	if (id)
+		sframe_add_row(id, ip, ret, row);
+	return ret;
+}
+
+/* sframe_search_rcu() where @cursor's table does not cover @ip. */
+int __sframe_search_rcu(struct sframe_reader *reader,
+			struct sframe_cursor *cursor, unsigned long ip,
+			struct sframe_row *row)
+{
+	struct sframe_section *section;
+	int ret;
+
+	section = sframe_find_section(ip);
+	if (!section)
 		return -ENXIO;
-	if (id && (!ret || ret == -ENOENT))
-		sframe_add_row(id, ip, ret ? NULL : row);
+	/* Pairs with sframe_publish(). */
+	if (smp_load_acquire(&section->state) == SFRAME_OPEN) {
+		cursor->table = &section->table;
+		ret = sframe_find_row(reader, cursor->table, ip, row);
+	} else {
+		ret = sframe_search(reader, ip, row);
+	}
+	if (cursor->rows)
+		row_cache_add(cursor->rows, ip, ret, row);
 	return ret;
 }

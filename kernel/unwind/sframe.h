@@ -4,16 +4,29 @@
 
 #include <linux/errno.h>
 
+#include "row_cache.h"
 #include "sframe_decode.h"
 
 struct mm_struct;
-struct row_cache;
 struct sframe_index;
 struct sframe_region;
 
+/**
+ * struct sframe_cursor - where a walk under RCU looks for rows
+ * @rows:	sframe_rows() when the walk began.
+ * @table:	The table that had the last frame, or NULL.
+ */
+struct sframe_cursor {
+	struct row_cache		*rows;
+	const struct sframe_table	*table;
+};
+
 #ifdef CONFIG_UNWIND_USER_SFRAME
 int sframe_lookup(struct sframe_reader *reader, unsigned long ip,
-		  struct sframe_row *row);
+		  struct sframe_row *row, unsigned int *searched);
+int __sframe_search_rcu(struct sframe_reader *reader,
+			struct sframe_cursor *cursor, unsigned long ip,
+			struct sframe_row *row);
 struct row_cache *sframe_rows(void);
 void sframe_alloc_rows(void);
 
@@ -29,10 +42,46 @@ int sframe_add_without(struct mm_struct *mm, unsigned long start,
 bool sframe_is_known(struct sframe_index *index, unsigned long start,
 		     unsigned long end);
 bool sframe_begin_discovery(void);
-void sframe_rest_discovery(unsigned long ticks);
+void sframe_rest_discovery(unsigned long ticks, bool again);
+
+/**
+ * sframe_search_rcu() - sframe_lookup() for walks that stay under RCU
+ * @reader: How memory may be read; does not sleep.
+ * @cursor: The walk's own.
+ * @ip: As for sframe_lookup(); @cursor->rows does not have it.
+ * @row: Filled in on success.
+ *
+ * A table that goes while the walk is under way may serve it to its end.  Its
+ * rows do not outlive it: they go to the cache that goes with it.
+ *
+ * Context: Any, NMI included; under RCU since before @cursor was filled in.
+ * Return: As sframe_lookup().
+ */
+static __always_inline int sframe_search_rcu(struct sframe_reader *reader,
+					     struct sframe_cursor *cursor,
+					     unsigned long ip,
+					     struct sframe_row *row)
+{
+	const struct sframe_table *table = cursor->table;
+	int ret;
+
+	if (!table || ip - table->text_start >= table->text_end - table->text_start)
+		return __sframe_search_rcu(reader, cursor, ip, row);
+	ret = sframe_find_row(reader, table, ip, row);
+	if (cursor->rows)
+		row_cache_add(cursor->rows, ip, ret, row);
+	return ret;
+}
 #else
 static inline int sframe_lookup(struct sframe_reader *reader, unsigned long ip,
-				struct sframe_row *row)
+				struct sframe_row *row, unsigned int *searched)
+{
+	return -ENXIO;
+}
+
+static inline int sframe_search_rcu(struct sframe_reader *reader,
+				    struct sframe_cursor *cursor,
+				    unsigned long ip, struct sframe_row *row)
 {
 	return -ENXIO;
 }

@@ -9,15 +9,30 @@
  * The table is another process's memory: hostile, and free to change between
  * two reads.  So what is read is judged by the copy that is used, every
  * address is computed in 64 bits from checked 32-bit fields, and every loop is
- * bounded by the fields' width and by the reader's budget.
+ * bounded.  A lookup takes:
+ *
+ *	32 rounds	of the search among the functions, at most, since their
+ *			number has 32 bits
+ *	5 functions	that are read where others of no size stand beside them
+ *	rows		of one function, which are passed one by one: as many as
+ *			the reader's budget has left, and it is the walk's
+ *
+ * So a walk of N frames costs N times a constant, which a table cannot change, and
+ * its budget of rows.
+ *
+ * What looks a row up is compiled twice.  Once it loads from user memory in place,
+ * within one user_read_access_begin(): a load for a field, where a call would cost
+ * ten times as much.  And once it reads by sframe_reader::read, byte for byte what
+ * is needed; this does where the first may not be used, or met a fault.
  *
  * Return values of all functions here:
  *   0			done
  *   -ENOENT		the table says nothing of this instruction
+ *   -ENODATA		it has the function, and no row for this instruction
  *   -EFAULT		a part of the table cannot be read now
  *   -EOPNOTSUPP	a table, but not of a form that is read here
  *   -EBADMSG		the table contradicts itself
- *   -E2BIG		the reader's budget is used up
+ *   -E2BIG		the reader's budget of rows is used up
  */
 
 #include "sframe_decode_internal.h"
@@ -35,17 +50,13 @@
  */
 #define SFRAME_MAX_EMPTY_FDES	4
 
-/* Bytes of rows that are fetched at once: those of most functions, and any row. */
-#define SFRAME_WINDOW		72
+/* Bytes of a row that are loaded at once: the whole of most. */
+#define SFRAME_WORD	8
 
-static_assert(SFRAME_WINDOW >= SFRAME_FRE_MAX_LEN);
-
-/* A stretch of rows, copied from the table. */
-struct sframe_window {
-	u64	start;
-	u32	len;
-	u8	bytes[SFRAME_WINDOW];
-};
+/* sframe_function::flags */
+#define SFRAME_FLEXIBLE		1	/* its rows name their registers */
+#define SFRAME_SIGNAL		2	/* see sframe_row::signal */
+#define SFRAME_EMPTY_OUTERMOST	4	/* without a row, there is no caller */
 
 /* A function descriptor with its addresses resolved. */
 struct sframe_function {
@@ -53,20 +64,61 @@ struct sframe_function {
 	u64	rows;		/* address of the first row */
 	u32	size;
 	u32	num_rows;
-	u8	start_width;	/* bytes of a row's start */
-	u8	repeat;		/* 0, or the bytes after which the rows repeat */
-	bool	flexible;	/* its rows name their registers */
-	bool	signal;		/* see sframe_row::signal */
-	bool	empty_outermost; /* without a row, there is no caller */
+	u32	offset;		/* of the instruction, as rows count it */
+	u8	fre_type;	/* of its rows' starts: SFRAME_FRE_ADDR* */
+	u8	flags;
 };
 
-static int sframe_read(struct sframe_reader *reader, void *to, u64 from,
-		       size_t len)
+/* A row, as far as it has been read. */
+struct sframe_found {
+	u64	at;		/* address of its data words */
+	u64	words;		/* the words, where they have been loaded */
+	u32	len;		/* bytes of them */
+	u8	info;
+	bool	loaded;
+	bool	any;		/* there is a row */
+};
+
+static const u8 __user *sframe_user(u64 at)
 {
-	if (reader->budget < len)
-		return -E2BIG;
-	reader->budget -= len;
-	return reader->read(to, from, len);
+	return (const u8 __user *)(unsigned long)at;
+}
+
+/*
+ * Read @len bytes, which is a constant.  In place, whoever calls is between
+ * user_read_access_begin() and _end(): no function may be called here.
+ */
+static __always_inline int sframe_fetch(struct sframe_reader *reader, void *to,
+					u64 from, const size_t len,
+					const bool direct)
+{
+	const u8 __user *at = sframe_user(from);
+	u64 eight;
+	u32 four;
+	u8 one;
+
+	if (!direct)
+		return reader->read(to, from, len);
+
+	if (len >= 8) {
+		unsafe_get_user(eight, (const u64 __user *)at, fault);
+		put_unaligned(eight, (u64 *)to);
+	}
+	if (len >= 16) {
+		unsafe_get_user(eight, (const u64 __user *)(at + 8), fault);
+		put_unaligned(eight, (u64 *)(to + 8));
+	}
+	if (len & 4) {
+		unsafe_get_user(four, (const u32 __user *)(at + (len & ~7)), fault);
+		put_unaligned(four, (u32 *)(to + (len & ~7)));
+	}
+	if (len & 1) {
+		unsafe_get_user(one, at + (len & ~1), fault);
+		*(u8 *)(to + (len & ~1)) = one;
+	}
+	return 0;
+fault:
+	return -EFAULT;
 }
 
 static int sframe_check_preamble(const struct sframe_preamble *preamble)
@@ -109,7 +161,7 @@ static bool sframe_is_followed(struct sframe_reader *reader, u64 from, u64 end)
 	from = (from + 7) & ~7ULL;
 	if (from > end || end - from < sizeof(struct sframe_header))
 		return false;
-	return !sframe_read(reader, &next, from, sizeof(next)) &&
+	return !reader->read(&next, from, sizeof(next)) &&
 	       next.magic == SFRAME_MAGIC &&
 	       next.version >= SFRAME_VERSION_1 &&
 	       next.version <= SFRAME_VERSION_3;
@@ -141,7 +193,7 @@ int sframe_open(struct sframe_reader *reader, u64 start, u64 end,
 	if (end < start || end - start < sizeof(header))
 		return -EBADMSG;
 
-	ret = sframe_read(reader, &header, start, sizeof(header));
+	ret = reader->read(&header, start, sizeof(header));
 	if (ret)
 		return ret;
 	ret = sframe_check_preamble(&header.preamble);
@@ -173,123 +225,121 @@ int sframe_open(struct sframe_reader *reader, u64 start, u64 end,
 	return 0;
 }
 
-static u64 sframe_fde_address(const struct sframe_table *table, u32 index)
+/* Whether the function whose descriptor is at @fde starts at or before @ip. */
+static __always_inline int
+sframe_starts_before(struct sframe_reader *reader,
+		     const struct sframe_table *table, u64 fde, u64 ip,
+		     bool *before, const bool direct, const bool v3,
+		     const bool pcrel)
 {
-	return table->fdes + (u64)index * sframe_fde_size(table);
-}
-
-/* Addresses wrap modulo 2^64: what lies outside the text is refused later. */
-static u64 sframe_function_start(const struct sframe_table *table, u32 index,
-				 s64 start)
-{
-	u64 base = table->pcrel ? sframe_fde_address(table, index) : table->start;
-
-	return base + start;
-}
-
-/* The field by which the functions are sorted. */
-static int sframe_read_start(struct sframe_reader *reader,
-			     const struct sframe_table *table, u32 index,
-			     u64 *start)
-{
-	u64 at = sframe_fde_address(table, index);
-	__s64 wide;
+	s64 key = ip - (pcrel ? fde : table->start);
 	__s32 narrow;
+	__s64 start;
 	int ret;
 
 	static_assert(offsetof(struct sframe_fde, func_start) == 0);
 	static_assert(offsetof(struct sframe_v3_fde, func_start) == 0);
-	if (table->version == SFRAME_VERSION_3) {
-		ret = sframe_read(reader, &wide, at, sizeof(wide));
-	} else {
-		ret = sframe_read(reader, &narrow, at, sizeof(narrow));
-		wide = narrow;
-	}
-	if (ret)
+	if (v3) {
+		ret = sframe_fetch(reader, &start, fde, sizeof(start), direct);
+		*before = start <= key;
 		return ret;
-	*start = sframe_function_start(table, index, wide);
-	return 0;
+	}
+	ret = sframe_fetch(reader, &narrow, fde, sizeof(narrow), direct);
+	/* Without @pcrel, sframe_find_function() has seen to it that it fits. */
+	*before = pcrel ? narrow <= key : narrow <= (s32)key;
+	return ret;
 }
 
-/* How many functions start at or before @ip: a binary search, 32 rounds at most. */
-static int sframe_count_starts(struct sframe_reader *reader,
-			       const struct sframe_table *table, u64 ip,
-			       u32 *count)
+/*
+ * The last function that starts at or before @ip, or else the first one, in what is
+ * said to be sorted: a binary search whose steps are powers of two, so that a round
+ * is a few instructions.  The first one makes the rest such a power: it leaves out
+ * either the first functions or the last ones.
+ */
+static __always_inline int
+sframe_search(struct sframe_reader *reader, const struct sframe_table *table,
+	      u64 ip, u64 *fde, const bool direct, const bool v3, const bool pcrel)
 {
-	u32 low = 0, high = table->num_fdes;
+	const u64 size = v3 ? sizeof(struct sframe_v3_fde) :
+			      sizeof(struct sframe_fde);
+	u64 step = size << (fls(table->num_fdes) - 1);
+	u64 at = table->fdes, mid = at + table->num_fdes * size - step;
 
-	while (low < high) {
-		u32 mid = low + (high - low) / 2;
-		u64 start;
+	for (;;) {
+		bool before;
 		int ret;
 
-		ret = sframe_read_start(reader, table, mid, &start);
+		ret = sframe_starts_before(reader, table, mid, ip, &before, direct,
+					   v3, pcrel);
 		if (ret)
 			return ret;
-		if (start <= ip)
-			low = mid + 1;
-		else
-			high = mid;
+		if (before)
+			at = mid;
+		if (step == size)
+			break;
+		step /= 2;
+		mid = at + step;
 	}
-	*count = low;
+	*fde = at;
 	return 0;
 }
 
 /* What versions 2 and 3 say of a function in the same way. */
-static int sframe_set_info(struct sframe_function *func, u8 info, u8 rep_size)
+static __always_inline int sframe_set_info(struct sframe_function *func, u64 ip,
+					   u8 info, u8 rep_size)
 {
-	switch (SFRAME_FDE_FRE_TYPE(info)) {
-	case SFRAME_FRE_ADDR1:
-		func->start_width = 1;
-		break;
-	case SFRAME_FRE_ADDR2:
-		func->start_width = 2;
-		break;
-	case SFRAME_FRE_ADDR4:
-		func->start_width = 4;
-		break;
-	default:
+	func->fre_type = SFRAME_FDE_FRE_TYPE(info);
+	if (func->fre_type > SFRAME_FRE_ADDR4)
 		return -EBADMSG;
-	}
 
-	func->repeat = 0;
-	if (info & SFRAME_FDE_PCMASK) {
-		/* It divides below. */
+	func->offset = ip - func->start;
+	if (unlikely(info & SFRAME_FDE_PCMASK)) {
 		if (!rep_size)
 			return -EBADMSG;
-		func->repeat = rep_size;
+		func->offset %= rep_size;
 	}
 	return 0;
 }
 
-static int sframe_read_function_v2(struct sframe_reader *reader,
-				   const struct sframe_table *table, u32 index,
-				   struct sframe_function *func)
+static __always_inline bool sframe_covers(const struct sframe_function *func,
+					  u64 ip)
+{
+	/* Wraps to what no size reaches, where it starts behind @ip. */
+	return ip - func->start < func->size;
+}
+
+/*
+ * The function whose descriptor is at @fde_at, with a start that counts from @base.
+ * Where it does not cover @ip, only its start and size are set.
+ */
+static __always_inline int
+sframe_read_function_v2(struct sframe_reader *reader,
+			const struct sframe_table *table, u64 fde_at, u64 base,
+			u64 ip, struct sframe_function *func, const bool direct)
 {
 	struct sframe_fde fde;
 	int ret;
 
-	ret = sframe_read(reader, &fde, sframe_fde_address(table, index),
-			  sizeof(fde));
+	ret = sframe_fetch(reader, &fde, fde_at, sizeof(fde), direct);
 	if (ret)
 		return ret;
-
-	func->start = sframe_function_start(table, index, fde.func_start);
+	func->start = base + (s64)fde.func_start;
 	func->size = fde.func_size;
-	func->num_rows = fde.num_fres;
-	func->flexible = false;
-	func->signal = false;
-	func->empty_outermost = false;
+	if (!sframe_covers(func, ip))
+		return 0;
 
+	func->num_rows = fde.num_fres;
+	func->flags = 0;
 	if (fde.fre_off > table->fres_end - table->fres)
 		return -EBADMSG;
 	func->rows = table->fres + fde.fre_off;
-	return sframe_set_info(func, fde.info, fde.rep_size);
+	return sframe_set_info(func, ip, fde.info, fde.rep_size);
 }
 
-static int sframe_read_attributes(struct sframe_reader *reader,
-				  const struct sframe_table *table, u32 fre_off,
-				  struct sframe_function *func)
+static __always_inline int
+sframe_read_attributes(struct sframe_reader *reader,
+		       const struct sframe_table *table, u32 fre_off, u64 ip,
+		       struct sframe_function *func, const bool direct)
 {
 	struct sframe_v3_attributes attr;
 	u64 at = table->fres + fre_off;
@@ -297,7 +347,7 @@ static int sframe_read_attributes(struct sframe_reader *reader,
 
 	if (at > table->fres_end || table->fres_end - at < sizeof(attr))
 		return -EBADMSG;
-	ret = sframe_read(reader, &attr, at, sizeof(attr));
+	ret = sframe_fetch(reader, &attr, at, sizeof(attr), direct);
 	if (ret)
 		return ret;
 	/* Whoever sets more than is known here means something by it. */
@@ -308,49 +358,43 @@ static int sframe_read_attributes(struct sframe_reader *reader,
 
 	func->rows = at + sizeof(attr);
 	func->num_rows = attr.num_fres;
-	func->flexible = SFRAME_V3_FDE_TYPE(attr.info2) == SFRAME_V3_FDE_FLEX;
-	func->signal = attr.info & SFRAME_V3_FDE_SIGNAL;
+	func->flags = 0;
+	if (SFRAME_V3_FDE_TYPE(attr.info2) == SFRAME_V3_FDE_FLEX)
+		func->flags |= SFRAME_FLEXIBLE;
+	if (attr.info & SFRAME_V3_FDE_SIGNAL)
+		func->flags |= SFRAME_SIGNAL;
 	/* A signal's frame has a caller, which the kernel's frame tells. */
-	func->empty_outermost = !func->flexible && !func->signal;
-	return sframe_set_info(func, attr.info, attr.rep_size);
+	if (!func->flags)
+		func->flags = SFRAME_EMPTY_OUTERMOST;
+	return sframe_set_info(func, ip, attr.info, attr.rep_size);
 }
 
-static int sframe_read_function_v3(struct sframe_reader *reader,
-				   const struct sframe_table *table, u32 index,
-				   u64 ip, struct sframe_function *func)
+/* As sframe_read_function_v2(). */
+static __always_inline int
+sframe_read_function_v3(struct sframe_reader *reader,
+			const struct sframe_table *table, u64 fde_at, u64 base,
+			u64 ip, struct sframe_function *func, const bool direct)
 {
 	struct sframe_v3_fde fde;
 	int ret;
 
-	ret = sframe_read(reader, &fde, sframe_fde_address(table, index),
-			  sizeof(fde));
+	ret = sframe_fetch(reader, &fde, fde_at, sizeof(fde), direct);
 	if (ret)
 		return ret;
-
-	func->start = sframe_function_start(table, index, fde.func_start);
+	func->start = base + fde.func_start;
 	func->size = fde.func_size;
-	/* The rest is in another place; only one that covers @ip needs it. */
-	if (ip < func->start || ip - func->start >= func->size)
+	/* The rest is in another place. */
+	if (!sframe_covers(func, ip))
 		return 0;
-	return sframe_read_attributes(reader, table, fde.fre_off, func);
-}
-
-/* Only @func's start and size are sure to be set where it does not cover @ip. */
-static int sframe_read_function(struct sframe_reader *reader,
-				const struct sframe_table *table, u32 index,
-				u64 ip, struct sframe_function *func)
-{
-	if (table->version == SFRAME_VERSION_3)
-		return sframe_read_function_v3(reader, table, index, ip, func);
-	return sframe_read_function_v2(reader, table, index, func);
+	return sframe_read_attributes(reader, table, fde.fre_off, ip, func, direct);
 }
 
 /*
  * One table may serve several stretches of text; a function lies in one.  The
  * caller knows that some instruction of @func is in this one.
  */
-static int sframe_check_text(const struct sframe_table *table,
-			     const struct sframe_function *func)
+static __always_inline int sframe_check_text(const struct sframe_table *table,
+					     const struct sframe_function *func)
 {
 	if (func->start < table->text_start ||
 	    table->text_end - func->start < func->size)
@@ -358,71 +402,145 @@ static int sframe_check_text(const struct sframe_table *table,
 	return 0;
 }
 
-static int sframe_find_function(struct sframe_reader *reader,
-				const struct sframe_table *table, u64 ip,
-				struct sframe_function *func)
+static __always_inline int
+sframe_find_function(struct sframe_reader *reader,
+		     const struct sframe_table *table, u64 ip,
+		     struct sframe_function *func, const bool direct,
+		     const bool v3, const bool pcrel)
 {
-	u32 count, tries;
+	u32 tries = SFRAME_MAX_EMPTY_FDES;
+	u64 fde;
 	int ret;
 
-	ret = sframe_count_starts(reader, table, ip, &count);
-	if (ret)
-		return ret;
+	if (!table->num_fdes)
+		return -ENOENT;
+	/* No function is that far away. */
+	if (!v3 && !pcrel && ip - table->start != (u64)(s64)(s32)(ip - table->start))
+		return -ENOENT;
+	ret = sframe_search(reader, table, ip, &fde, direct, v3, pcrel);
+	while (!ret) {
+		u64 base = pcrel ? fde : table->start;
 
-	for (tries = 0; count && tries <= SFRAME_MAX_EMPTY_FDES; tries++) {
-		count--;
-		ret = sframe_read_function(reader, table, count, ip, func);
+		ret = v3 ? sframe_read_function_v3(reader, table, fde, base, ip,
+						   func, direct) :
+			   sframe_read_function_v2(reader, table, fde, base, ip,
+						   func, direct);
 		if (ret)
-			return ret;
+			break;
 		/* The start may have changed since the search: look again. */
-		if (ip >= func->start && ip - func->start < func->size)
+		if (likely(sframe_covers(func, ip)))
 			return sframe_check_text(table, func);
 		/* A function that ends before @ip: @ip is in no function. */
-		if (func->size)
+		if (func->size || fde == table->fdes || !tries--)
 			return -ENOENT;
+		fde -= sframe_fde_size(table);
 	}
-	return -ENOENT;
+	return ret;
 }
 
-/* Make @len bytes at @from available in @window. */
-static int sframe_fetch(struct sframe_reader *reader,
-			struct sframe_window *window, u64 from, u32 len,
-			u64 end, const u8 **bytes)
+/*
+ * Bytes of a row's data words, by its info byte without the uppermost bit: 32 info
+ * bytes for each size of a word, of which two have the same number of words.
+ */
+#define SFRAME_TWO(len)		(len), (len)
+#define SFRAME_EIGHT(n, size)						\
+	SFRAME_TWO((n) << (size)), SFRAME_TWO((n + 1) << (size)),	\
+	SFRAME_TWO((n + 2) << (size)), SFRAME_TWO((n + 3) << (size))
+#define SFRAME_LENGTHS(size)						\
+	SFRAME_EIGHT(0, size), SFRAME_EIGHT(4, size),			\
+	SFRAME_EIGHT(8, size), SFRAME_EIGHT(12, size)
+/* There are no words of that size. */
+#define SFRAME_NO_LENGTH	0xff
+
+static const u8 sframe_lengths[] = {
+	SFRAME_LENGTHS(0), SFRAME_LENGTHS(1), SFRAME_LENGTHS(2),
+	[96 ... 127] = SFRAME_NO_LENGTH,
+};
+
+static_assert(sizeof(sframe_lengths) == 128);
+
+static __always_inline u32 sframe_words_len(u8 info)
 {
-	u32 take;
+	return sframe_lengths[info & 127];
+}
+
+/*
+ * Load the row at @at, where that is not a matter of one whole load in place: the
+ * @head bytes of its start and info byte, and of the table's last row what it has.
+ */
+static __always_inline int
+sframe_load_row(struct sframe_reader *reader, u64 at, u64 end, u32 head,
+		u64 *word, const bool direct)
+{
+	u64 left = end - at;
 	int ret;
 
-	if (from > end || end - from < len)
+	if (at > end || left < head)
 		return -EBADMSG;
-
-	if (from < window->start ||
-	    from + len > window->start + window->len) {
-		take = min_t(u64, sizeof(window->bytes), end - from);
-		ret = sframe_read(reader, window->bytes, from, take);
-		if (ret == -EFAULT && take > len) {
-			/* What lies behind may be on a page that is not there. */
-			take = len;
-			ret = sframe_read(reader, window->bytes, from, take);
-		}
-		window->start = from;
-		window->len = ret ? 0 : take;
-		if (ret)
-			return ret;
-	}
-	*bytes = window->bytes + (from - window->start);
-	return 0;
+	*word = 0;
+	if (!direct)
+		return reader->read(word, at, head);
+	/* The last bytes of all, behind the header at least. */
+	ret = sframe_fetch(reader, word, end - SFRAME_WORD, SFRAME_WORD, true);
+	*word >>= 8 * (SFRAME_WORD - left);
+	return ret;
 }
 
-static u32 sframe_get_unsigned(const u8 *bytes, u8 width)
+/* A row's start has 1 << SFRAME_FRE_ADDR* bytes. */
+static_assert(1 << SFRAME_FRE_ADDR1 == 1);
+static_assert(1 << SFRAME_FRE_ADDR2 == 2);
+static_assert(1 << SFRAME_FRE_ADDR4 == 4);
+
+/*
+ * Rows have no fixed length, so they are passed one by one until the next one
+ * starts behind the instruction; @found is the last that does not.  Their number is a
+ * user's: what bounds the loop is the reader's budget, and the end of the rows.
+ */
+static __always_inline int
+sframe_scan_rows(struct sframe_reader *reader, const struct sframe_table *table,
+		 const struct sframe_function *func,
+		 struct sframe_found *found, const bool direct)
 {
-	switch (width) {
-	case 1:
-		return *bytes;
-	case 2:
-		return get_unaligned_le16(bytes);
-	default:
-		return get_unaligned_le32(bytes);
+	const u32 start_bits = 8 << func->fre_type, head = (1 << func->fre_type) + 1;
+	const u32 rows = min(func->num_rows, reader->budget);
+	const u64 start_mask = (1ULL << start_bits) - 1;
+	const u64 end = table->fres_end;
+	u64 at = func->rows, found_word = 0;
+	u32 previous = 0, left;
+
+	for (left = rows; left; left--) {
+		u32 start, len;
+		u64 word;
+		int ret;
+
+		if (direct && likely(at <= end - SFRAME_WORD))
+			ret = sframe_fetch(reader, &word, at, sizeof(word), true);
+		else
+			ret = sframe_load_row(reader, at, end, head, &word, direct);
+		if (ret)
+			return ret;
+		start = word & start_mask;
+		if (start > func->offset)
+			break;
+		len = sframe_words_len(word >> start_bits);
+		if (start < previous || len == SFRAME_NO_LENGTH)
+			return -EBADMSG;
+		previous = start;
+		found_word = word;
+		at += head + len;
 	}
+	reader->budget -= rows - left;
+	if (!left && rows < func->num_rows)
+		return -E2BIG;
+	if (at > end)
+		return -EBADMSG;
+	found->any = left < rows;
+	found->info = found_word >> start_bits;
+	found->len = sframe_words_len(found->info);
+	found->at = at - found->len;
+	found->words = found_word >> 8 >> start_bits;
+	found->loaded = direct && found->len + head <= SFRAME_WORD;
+	return 0;
 }
 
 /**
@@ -440,41 +558,25 @@ struct sframe_words {
 /* The next word, which there is, unsigned; sframe_take_offset() has it signed. */
 static u32 sframe_take_word(struct sframe_words *words)
 {
-	u32 word = sframe_get_unsigned(words->bytes, 1 << words->size);
+	const u8 *bytes = words->bytes;
 
 	words->bytes += 1 << words->size;
 	words->left--;
-	return word;
+	switch (words->size) {
+	case 0:
+		return *bytes;
+	case 1:
+		return get_unaligned_le16(bytes);
+	default:
+		return get_unaligned_le32(bytes);
+	}
 }
 
 static s32 sframe_take_offset(struct sframe_words *words)
 {
-	u32 word = sframe_take_word(words);
+	u32 unused = 32 - (8 << words->size);
 
-	switch (words->size) {
-	case 0:
-		return (s8)word;
-	case 1:
-		return (s16)word;
-	default:
-		return (s32)word;
-	}
-}
-
-static int sframe_decode_default(u8 info, struct sframe_words *words,
-				 struct sframe_row *row)
-{
-	if (words->left > 2)
-		return -EBADMSG;
-	row->cfa.base = info & SFRAME_FRE_CFA_BASE_SP ? SFRAME_BASE_SP :
-							SFRAME_BASE_FP;
-	row->cfa.offset = sframe_take_offset(words);
-	if (words->left) {
-		row->fp.base = SFRAME_BASE_CFA;
-		row->fp.offset = sframe_take_offset(words);
-		row->fp.deref = true;
-	}
-	return 0;
+	return (s32)(sframe_take_word(words) << unused) >> unused;
 }
 
 /* A rule of a flexible row; @rule stays as it is where the row has none. */
@@ -498,105 +600,183 @@ static int sframe_decode_rule(struct sframe_words *words, bool is_cfa,
 	rule->base = SFRAME_BASE_CFA;
 	if (control & SFRAME_V3_CONTROL_REG)
 		rule->base = reg <= SFRAME_BASE_R15 ? reg : SFRAME_BASE_UNKNOWN;
-	rule->deref = control & SFRAME_V3_CONTROL_DEREF;
+	rule->deref = !!(control & SFRAME_V3_CONTROL_DEREF);
 	rule->offset = sframe_take_offset(words);
 	return 0;
 }
 
-static int sframe_decode_flexible(struct sframe_words *words,
-				  struct sframe_row *row)
+static int sframe_decode_outermost(struct sframe_row *row)
 {
-	int ret;
+	row->outermost = true;
+	row->plain = false;
+	return 0;
+}
 
-	ret = sframe_decode_rule(words, true, &row->cfa);
+static noinline int sframe_decode_flexible(struct sframe_reader *reader,
+					   struct sframe_found found,
+					   struct sframe_row *row)
+{
+	u8 bytes[SFRAME_FRE_MAX_COUNT * sizeof(u32)];
+	struct sframe_words words = {
+		.bytes = bytes,
+		.left = SFRAME_FRE_COUNT(found.info),
+		.size = SFRAME_FRE_SIZE(found.info),
+	};
+	int ret = 0;
+
+	if (!words.left)
+		return sframe_decode_outermost(row);
+	row->cfa = (struct sframe_rule){ };
+	if (found.loaded)
+		put_unaligned_le64(found.words, bytes);
+	else
+		ret = reader->read(bytes, found.at, found.len);
 	if (!ret)
-		ret = sframe_decode_rule(words, false, &row->ra);
+		ret = sframe_decode_rule(&words, true, &row->cfa);
 	if (!ret)
-		ret = sframe_decode_rule(words, false, &row->fp);
-	if (!ret && words->left)
+		ret = sframe_decode_rule(&words, false, &row->ra);
+	if (!ret)
+		ret = sframe_decode_rule(&words, false, &row->fp);
+	if (!ret && words.left)
 		return -EBADMSG;
 	return ret;
 }
 
-/* Turn a row's info byte and words into rules. */
-static int sframe_decode_row(const struct sframe_function *func, u8 info,
-			     const u8 *bytes, struct sframe_row *row)
+/* The first word of @size, see SFRAME_FRE_SIZE(), and the next one. */
+static __always_inline void sframe_split_words(u64 words, u32 size, s32 *first,
+					       s32 *second)
 {
-	struct sframe_words words = {
-		.bytes = bytes,
-		.left = SFRAME_FRE_COUNT(info),
-		.size = SFRAME_FRE_SIZE(info),
-	};
-
-	memset(row, 0, sizeof(*row));
-	row->signal = func->signal;
-	if (!words.left) {
-		row->outermost = true;
-		return 0;
+	switch (size) {
+	case 0:
+		*first = (s8)words;
+		*second = (s8)(words >> 8);
+		break;
+	case 1:
+		*first = (s16)words;
+		*second = (s16)(words >> 16);
+		break;
+	default:
+		*first = (s32)words;
+		*second = (s32)(words >> 32);
 	}
-	row->ra.base = SFRAME_BASE_CFA;
-	row->ra.offset = SFRAME_AMD64_RA_OFFSET;
-	row->ra.deref = true;
-	row->fp.base = SFRAME_BASE_SAME;
-	if (func->flexible)
-		return sframe_decode_flexible(&words, row);
-	return sframe_decode_default(info, &words, row);
 }
 
-/*
- * Rows have no fixed length, so they are passed one by one until the next one
- * starts behind @offset.  @num_rows is a user's 32-bit number: what bounds the
- * loop is the end of the rows and the reader's budget.
- */
-static int sframe_scan_rows(struct sframe_reader *reader,
-			    const struct sframe_table *table,
-			    const struct sframe_function *func, u32 offset,
-			    struct sframe_row *row)
+/* One or two words: the offsets of the CFA and of where the frame pointer is. */
+static __always_inline int sframe_decode_default(struct sframe_reader *reader,
+						 const struct sframe_found *found,
+						 struct sframe_row *row)
 {
-	struct sframe_window window;
-	/* The last row that starts at or before @offset, copied: it may leave the window. */
-	u8 found[SFRAME_FRE_MAX_COUNT * sizeof(u32)];
-	u32 previous = 0, i;
-	u64 at = func->rows;
-	int found_info = -1;
+	u32 count = SFRAME_FRE_COUNT(found->info);
+	s32 cfa, fp;
 
-	window.start = at;
-	window.len = 0;
-
-	for (i = 0; i < func->num_rows; i++) {
-		u32 start, head = func->start_width + 1, words;
-		const u8 *bytes;
-		u8 info;
+	if (unlikely(count - 1 > 1))
+		return count ? -EBADMSG : sframe_decode_outermost(row);
+	if (likely(found->loaded)) {
+		sframe_split_words(found->words, SFRAME_FRE_SIZE(found->info),
+				   &cfa, &fp);
+	} else {
+		u64 words = 0;
 		int ret;
 
-		ret = sframe_fetch(reader, &window, at, head, table->fres_end,
-				   &bytes);
+		ret = reader->read(&words, found->at, found->len);
 		if (ret)
 			return ret;
-		start = sframe_get_unsigned(bytes, func->start_width);
-		info = bytes[func->start_width];
-		if (start < previous || SFRAME_FRE_SIZE(info) == 3)
-			return -EBADMSG;
-		if (start > offset)
-			break;
-		previous = start;
-
-		words = SFRAME_FRE_COUNT(info) << SFRAME_FRE_SIZE(info);
-		ret = sframe_fetch(reader, &window, at, head + words,
-				   table->fres_end, &bytes);
-		if (ret)
-			return ret;
-		memcpy(found, bytes + head, words);
-		found_info = info;
-		at += head + words;
+		sframe_split_words(words, SFRAME_FRE_SIZE(found->info), &cfa, &fp);
 	}
+	row->cfa = (struct sframe_rule){
+		.offset = cfa,
+		.base = found->info & SFRAME_FRE_CFA_BASE_SP ? SFRAME_BASE_SP :
+							       SFRAME_BASE_FP,
+	};
+	if (count == 2)
+		row->fp = (struct sframe_rule){
+			.offset = fp, .base = SFRAME_BASE_CFA, .deref = 1,
+		};
+	return 0;
+}
 
-	if (found_info >= 0)
-		return sframe_decode_row(func, found_info, found, row);
-	if (func->num_rows || !func->empty_outermost)
-		return -ENOENT;
-	/* A row without words says the same. */
-	return sframe_decode_row(func, 0, NULL, row);
+/* Turn what has been found into rules. */
+static __always_inline int sframe_decode_row(struct sframe_reader *reader,
+					     const struct sframe_function *func,
+					     const struct sframe_found *found,
+					     struct sframe_row *row)
+{
+	row->outermost = false;
+	row->signal = func->flags & SFRAME_SIGNAL;
+	row->plain = !(func->flags & (SFRAME_SIGNAL | SFRAME_FLEXIBLE));
+	if (unlikely(!found->any))
+		return !func->num_rows && func->flags & SFRAME_EMPTY_OUTERMOST ?
+		       sframe_decode_outermost(row) : -ENODATA;
+
+	row->ra = (struct sframe_rule){
+		.offset = SFRAME_AMD64_RA_OFFSET, .base = SFRAME_BASE_CFA, .deref = 1,
+	};
+	row->fp = (struct sframe_rule){ .base = SFRAME_BASE_SAME };
+	if (unlikely(func->flags & SFRAME_FLEXIBLE))
+		return sframe_decode_flexible(reader, *found, row);
+	return sframe_decode_default(reader, found, row);
+}
+
+static __always_inline int sframe_find(struct sframe_reader *reader,
+				       const struct sframe_table *table, u64 ip,
+				       struct sframe_row *row, const bool direct,
+				       const bool v3, const bool pcrel)
+{
+	struct sframe_function func;
+	struct sframe_found found;
+	int ret;
+
+	if (direct && !user_read_access_begin(sframe_user(table->start),
+					      table->fres_end - table->start))
+		return -EFAULT;
+	ret = sframe_find_function(reader, table, ip, &func, direct, v3, pcrel);
+	if (!ret)
+		ret = sframe_scan_rows(reader, table, &func, &found, direct);
+	if (direct)
+		user_read_access_end();
+	return ret ? ret : sframe_decode_row(reader, &func, &found, row);
+}
+
+static noinline int sframe_find_copied(struct sframe_reader *reader,
+				       const struct sframe_table *table, u64 ip,
+				       struct sframe_row *row)
+{
+	return sframe_find(reader, table, ip, row, false,
+			   table->version == SFRAME_VERSION_3, table->pcrel);
+}
+
+static __always_inline int sframe_find_direct(struct sframe_reader *reader,
+					      const struct sframe_table *table,
+					      u64 ip, struct sframe_row *row,
+					      const bool v3, const bool pcrel)
+{
+	int ret = sframe_find(reader, table, ip, row, true, v3, pcrel);
+
+	if (unlikely(ret == -EFAULT))
+		ret = sframe_find_copied(reader, table, ip, row);
+	return ret;
+}
+
+/* The sorts of table that linkers write have code of their own. */
+static noinline int sframe_find_v2(struct sframe_reader *reader,
+				   const struct sframe_table *table, u64 ip,
+				   struct sframe_row *row)
+{
+	return sframe_find_direct(reader, table, ip, row, false, false);
+}
+
+static noinline int sframe_find_v2_pcrel(struct sframe_reader *reader,
+					 const struct sframe_table *table, u64 ip,
+					 struct sframe_row *row)
+{
+	return sframe_find_direct(reader, table, ip, row, false, true);
+}
+
+static noinline int sframe_find_v3(struct sframe_reader *reader,
+				   const struct sframe_table *table, u64 ip,
+				   struct sframe_row *row)
+{
+	return sframe_find_direct(reader, table, ip, row, true, table->pcrel);
 }
 
 /**
@@ -614,19 +794,13 @@ int sframe_find_row(struct sframe_reader *reader,
 		    const struct sframe_table *table, u64 ip,
 		    struct sframe_row *row)
 {
-	struct sframe_function func;
-	u32 offset;
-	int ret;
-
 	if (ip < table->text_start || ip >= table->text_end)
 		return -ENOENT;
-
-	ret = sframe_find_function(reader, table, ip, &func);
-	if (ret)
-		return ret;
-
-	offset = ip - func.start;
-	if (func.repeat)
-		offset %= func.repeat;
-	return sframe_scan_rows(reader, table, &func, offset, row);
+	if (!reader->direct)
+		return sframe_find_copied(reader, table, ip, row);
+	if (table->version == SFRAME_VERSION_3)
+		return sframe_find_v3(reader, table, ip, row);
+	if (table->pcrel)
+		return sframe_find_v2_pcrel(reader, table, ip, row);
+	return sframe_find_v2(reader, table, ip, row);
 }

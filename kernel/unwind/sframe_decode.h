@@ -8,12 +8,15 @@
  * struct sframe_reader - how the decoder reads a table
  * @read:	Copies @len bytes at the address @from to @to; returns 0, or
  *		-EFAULT when any of them cannot be read now.
- * @budget:	Table bytes that may still be read.  A caller that sets it once
- *		a walk bounds the time that a hostile table can cost.
+ * @budget:	Rows that may still be passed.  A caller that sets it once a walk
+ *		bounds the time that a hostile table can cost.
+ * @direct:	What @read reads is the current task's user memory, and loads from
+ *		it in place, by unsafe_get_user(), may be tried here.
  */
 struct sframe_reader {
 	int	(*read)(void *to, u64 from, size_t len);
 	u32	budget;
+	bool	direct;
 };
 
 /**
@@ -57,12 +60,14 @@ enum sframe_base {
  * struct sframe_rule - how a register of the caller is found
  * @offset:	What is added to the base.
  * @base:	enum sframe_base.
- * @deref:	The value is the word at base + @offset, not the sum itself.
+ * @deref:	1: the value is the word at base + @offset; 0: the sum itself.
+ *
+ * Eight bytes without a hole: it is stored at once.
  */
 struct sframe_rule {
 	s32	offset;
-	u8	base;
-	bool	deref;
+	u16	base;
+	u16	deref;
 };
 
 /**
@@ -73,6 +78,8 @@ struct sframe_rule {
  * @outermost:	There is no caller; the rules mean nothing.
  * @signal:	The frame is a signal's: its caller was interrupted at the
  *		return address, perhaps on another stack.
+ * @plain:	No more than most rows say: @cfa counts from SP or FP, the return
+ *		address is the word below it, @fp is kept or saved in the frame.
  */
 struct sframe_row {
 	struct sframe_rule	cfa;
@@ -80,6 +87,7 @@ struct sframe_row {
 	struct sframe_rule	fp;
 	bool			outermost;
 	bool			signal;
+	bool			plain;
 };
 
 int sframe_open(struct sframe_reader *reader, u64 start, u64 end,

@@ -34,6 +34,7 @@ void unwind_user_ended(const struct unwind_user_trace *trace,
 {
 	this_cpu_inc(unwind_stats.walks[access][trace->end]);
 	this_cpu_add(unwind_stats.frames[access], trace->nr);
+	this_cpu_add(unwind_stats.searched[access], trace->searched);
 	trace_unwind_user_walk(trace, access);
 }
 
@@ -45,18 +46,20 @@ void unwind_user_ended(const struct unwind_user_trace *trace,
 
 static const char * const unwind_way_names[] = { UNWIND_WAYS };
 static const char * const unwind_end_names[] = { UNWIND_ENDS };
-static const char * const unwind_table_names[] = {
+static const char * const unwind_counter_names[] = {
 	[UNWIND_TABLES_EXEC]	   = "tables_exec",
 	[UNWIND_TABLES_PRCTL]	   = "tables_prctl",
 	[UNWIND_TABLES_DISCOVERED] = "tables_discovered",
 	[UNWIND_TABLES_REFUSED]	   = "tables_refused",
 	[UNWIND_TABLES_REMOVED]	   = "tables_removed",
 	[UNWIND_OBJECTS_WITHOUT]   = "objects_without_table",
+	[UNWIND_CACHES_ALLOCATED]  = "row_caches_allocated",
+	[UNWIND_CACHES_FREED]	   = "row_caches_freed",
 };
 
 static_assert(ARRAY_SIZE(unwind_way_names) == UNWIND_USER_NR_ACCESSES);
 static_assert(ARRAY_SIZE(unwind_end_names) == UNWIND_USER_NR_ENDS);
-static_assert(ARRAY_SIZE(unwind_table_names) == UNWIND_NR_TABLE_COUNTS);
+static_assert(ARRAY_SIZE(unwind_counter_names) == UNWIND_NR_COUNTERS);
 
 /* @counter of all CPUs; they go on counting meanwhile. */
 #define unwind_sum(counter)						\
@@ -81,10 +84,12 @@ static int unwind_stats_show(struct seq_file *file, void *unused)
 				   unwind_sum(walks[way][i]));
 		seq_printf(file, "frames_%s %llu\n", unwind_way_names[way],
 			   unwind_sum(frames[way]));
+		seq_printf(file, "searched_%s %llu\n", unwind_way_names[way],
+			   unwind_sum(searched[way]));
 	}
-	for (i = 0; i < UNWIND_NR_TABLE_COUNTS; i++)
-		seq_printf(file, "%s %llu\n", unwind_table_names[i],
-			   unwind_sum(tables[i]));
+	for (i = 0; i < UNWIND_NR_COUNTERS; i++)
+		seq_printf(file, "%s %llu\n", unwind_counter_names[i],
+			   unwind_sum(counters[i]));
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(unwind_stats);

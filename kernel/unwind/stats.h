@@ -9,36 +9,40 @@
 #include <linux/types.h>
 #include <linux/unwind_user.h>
 
-/* What happened to tables. */
-enum unwind_table_count {
+/* What happened to tables, and to what walks found in them. */
+enum unwind_counter {
 	UNWIND_TABLES_EXEC,		/* registered by exec, as enum sframe_origin */
 	UNWIND_TABLES_PRCTL,
 	UNWIND_TABLES_DISCOVERED,
 	UNWIND_TABLES_REFUSED,		/* by whomever it was to be registered */
 	UNWIND_TABLES_REMOVED,		/* by prctl(), or with their mapping */
 	UNWIND_OBJECTS_WITHOUT,		/* looked at, and had none */
-	UNWIND_NR_TABLE_COUNTS,
+	UNWIND_CACHES_ALLOCATED,	/* row caches, of sizeof(struct row_cache) each */
+	UNWIND_CACHES_FREED,		/* ... or soon, after a grace period */
+	UNWIND_NR_COUNTERS,
 };
 
 /**
  * struct unwind_stats - the counters of one CPU
  * @walks:	Ended, by way and reason.
  * @frames:	That they found, by way.
- * @tables:	By enum unwind_table_count.
+ * @searched:	Those of them whose row was not in the row cache, by way.
+ * @counters:	By enum unwind_counter.
  *
  * Anybody on that CPU adds, NMI included, with this_cpu operations alone.
  */
 struct unwind_stats {
 	u64	walks[UNWIND_USER_NR_ACCESSES][UNWIND_USER_NR_ENDS];
 	u64	frames[UNWIND_USER_NR_ACCESSES];
-	u64	tables[UNWIND_NR_TABLE_COUNTS];
+	u64	searched[UNWIND_USER_NR_ACCESSES];
+	u64	counters[UNWIND_NR_COUNTERS];
 };
 
 DECLARE_PER_CPU(struct unwind_stats, unwind_stats);
 
-static inline void unwind_count_table(enum unwind_table_count count)
+static inline void unwind_count(enum unwind_counter count)
 {
-	this_cpu_inc(unwind_stats.tables[count]);
+	this_cpu_inc(unwind_stats.counters[count]);
 }
 
 void unwind_user_ended(const struct unwind_user_trace *trace,

@@ -34,12 +34,11 @@
 #include "user.h"
 
 /*
- * Bytes of tables that one walk may read.  An honest walk of a thousand frames
- * reads about one MiB, since the rows of a function are passed one by one.  Where
- * others wait, in NMI above all, a hostile table must not hold them up.
+ * Rows that one walk may pass in search of its own, which have to be passed one by
+ * one.  Where others wait, in NMI above all, a hostile table must not hold them up.
  */
-#define UNWIND_USER_BUDGET_FAULTABLE	SZ_4M
-#define UNWIND_USER_BUDGET_RESIDENT	SZ_256K
+#define UNWIND_USER_BUDGET_FAULTABLE	SZ_128K
+#define UNWIND_USER_BUDGET_RESIDENT	SZ_32K
 
 /**
  * struct unwind_user_walk - where a walk stands
@@ -56,7 +55,9 @@
  * @sigframe:	Where the frame's registers are in memory (see
  *		ARCH_UNWIND_SIGFRAME_IP), where a signal interrupted it; else 0.
  * @reader:	Reads user memory in the way that this context allows.
- * @rows:	Rows found before, where page faults are disabled; or NULL.
+ * @rcu:	The walk is under RCU, with page faults disabled, and has @tables.
+ * @tables:	Rows found before, and where to search for others.
+ * @searched:	Frames whose row was searched for.
  * @table_fault: A table was needed that is not in memory.
  * @no_table:	None speaks of the frame that was last looked up.
  * @end:	Valid when the walk has ended.
@@ -71,7 +72,9 @@ struct unwind_user_walk {
 	const struct pt_regs	*regs;
 	unsigned long		sigframe;
 	struct sframe_reader	reader;
-	const struct row_cache	*rows;
+	bool			rcu;
+	struct sframe_cursor	tables;
+	unsigned int		searched;
 	bool			table_fault;
 	bool			no_table;
 	enum unwind_user_end	end;
@@ -175,23 +178,34 @@ static bool unwind_user_stop(struct unwind_user_walk *walk,
 	return false;
 }
 
-/*
- * A uretprobe has put a trampoline's address in place of the return address
- * that stood at @slot.  The task's own list tells the true one.
- */
-static unsigned long unwind_user_true_return(unsigned long ip,
-					     unsigned long slot)
-{
 #ifdef CONFIG_UPROBES
-	struct uprobe_task *utask = current->utask;
+static noinline unsigned long
+unwind_user_probed_return(const struct uprobe_task *utask, unsigned long ip,
+			  unsigned long slot)
+{
 	struct return_instance *ri;
 
-	if (likely(!utask || !utask->return_instances) ||
-	    ip != uprobe_get_trampoline_vaddr())
+	if (ip != uprobe_get_trampoline_vaddr())
 		return ip;
 	for (ri = utask->return_instances; ri; ri = ri->next)
 		if (ri->stack == slot)
 			return ri->orig_ret_vaddr;
+	return ip;
+}
+#endif
+
+/*
+ * A uretprobe has put a trampoline's address in place of the return address
+ * that stood at @slot.  The task's own list tells the true one.
+ */
+static __always_inline unsigned long unwind_user_true_return(unsigned long ip,
+							     unsigned long slot)
+{
+#ifdef CONFIG_UPROBES
+	const struct uprobe_task *utask = current->utask;
+
+	if (unlikely(utask && utask->return_instances))
+		return unwind_user_probed_return(utask, ip, slot);
 #endif
 	return ip;
 }
@@ -271,11 +285,59 @@ static bool unwind_user_sp_rises(const struct unwind_user_walk *walk,
 }
 
 /*
- * Apply @row to the frame.  Returns false, with the reason, when there is no
- * caller.
+ * The most ordinary of rules: the CFA is @base + @offset, the return address is the
+ * word below it, and the frame pointer, if it was @saved, is @below bytes below it.
+ * Page faults are disabled.
  */
-static bool unwind_user_apply(struct unwind_user_walk *walk,
-			      const struct sframe_row *row)
+static __always_inline bool unwind_user_apply_frame(struct unwind_user_walk *walk,
+						    bool from_fp, long offset,
+						    bool saved, long below)
+{
+	unsigned long base = from_fp ? walk->fp : walk->sp;
+	unsigned long cfa = base + offset, ip, fp = walk->fp;
+	unsigned long slot = cfa - sizeof(u64), from = slot;
+
+	if (unlikely(from_fp && walk->fp_error))
+		return unwind_user_stop_error(walk, walk->fp_error);
+	if (!unwind_user_sp_rises(walk, cfa))
+		return unwind_user_stop(walk, UNWIND_USER_CORRUPT);
+
+	if (saved)
+		from = cfa - below;
+	if (!user_read_access_begin((void __user *)from, cfa - from))
+		return unwind_user_stop(walk, UNWIND_USER_FAULT);
+	unsafe_get_user(ip, (unsigned long __user *)slot, no_ip);
+	if (saved) {
+		unsafe_get_user(fp, (unsigned long __user *)from, no_fp);
+		walk->fp_error = 0;
+	}
+	user_read_access_end();
+	return unwind_user_step(walk, ip, cfa, fp, slot);
+
+no_fp:
+	user_read_access_end();
+	walk->fp_error = -EFAULT;
+	return unwind_user_step(walk, ip, cfa, 0, slot);
+no_ip:
+	user_read_access_end();
+	return unwind_user_stop(walk, UNWIND_USER_FAULT);
+}
+
+static bool unwind_user_apply_packed(struct unwind_user_walk *walk, u64 row)
+{
+	return unwind_user_apply_frame(walk, row & ROW_CFA_FP, ROW_CFA_OFFSET(row),
+				       row & ROW_FP_SAVED, ROW_FP_OFFSET(row));
+}
+
+/* Whether @row, a plain one, has the frame pointer kept, or below the return address. */
+static bool unwind_user_fp_in_frame(const struct sframe_row *row)
+{
+	return !row->fp.deref || row->fp.offset <= -16;
+}
+
+/* Apply rules of any sort to the frame. */
+static noinline bool unwind_user_apply_rules(struct unwind_user_walk *walk,
+					     const struct sframe_row *row)
 {
 	bool ra_saved = row->ra.base == SFRAME_BASE_CFA && row->ra.deref;
 	u64 cfa, ra, fp = 0;
@@ -306,39 +368,18 @@ static bool unwind_user_apply(struct unwind_user_walk *walk,
 }
 
 /*
- * The same for a row from the cache, which is of the most ordinary sort.  Page
- * faults are disabled.
+ * Apply @row to the frame.  Returns false, with the reason, when there is no
+ * caller.
  */
-static bool unwind_user_apply_packed(struct unwind_user_walk *walk, u64 row)
+static bool unwind_user_apply(struct unwind_user_walk *walk,
+			      const struct sframe_row *row)
 {
-	unsigned long base = row & ROW_CFA_FP ? walk->fp : walk->sp;
-	unsigned long cfa = base + ROW_CFA_OFFSET(row), ip, fp = walk->fp;
-	unsigned long slot = cfa - sizeof(u64), from = slot;
-
-	if (unlikely(row & ROW_CFA_FP && walk->fp_error))
-		return unwind_user_stop_error(walk, walk->fp_error);
-	if (!unwind_user_sp_rises(walk, cfa))
-		return unwind_user_stop(walk, UNWIND_USER_CORRUPT);
-
-	if (row & ROW_FP_SAVED)
-		from = cfa - ROW_FP_OFFSET(row);
-	if (!user_read_access_begin((void __user *)from, cfa - from))
-		return unwind_user_stop(walk, UNWIND_USER_FAULT);
-	unsafe_get_user(ip, (unsigned long __user *)slot, no_ip);
-	if (row & ROW_FP_SAVED) {
-		unsafe_get_user(fp, (unsigned long __user *)from, no_fp);
-		walk->fp_error = 0;
-	}
-	user_read_access_end();
-	return unwind_user_step(walk, ip, cfa, fp, slot);
-
-no_fp:
-	user_read_access_end();
-	walk->fp_error = -EFAULT;
-	return unwind_user_step(walk, ip, cfa, 0, slot);
-no_ip:
-	user_read_access_end();
-	return unwind_user_stop(walk, UNWIND_USER_FAULT);
+	if (walk->rcu && row->plain && unwind_user_fp_in_frame(row))
+		return unwind_user_apply_frame(walk,
+					       row->cfa.base == SFRAME_BASE_FP,
+					       row->cfa.offset, row->fp.deref,
+					       -(long)row->fp.offset);
+	return unwind_user_apply_rules(walk, row);
 }
 
 /*
@@ -435,20 +476,46 @@ static bool unwind_user_next_no_row(struct unwind_user_walk *walk)
 	return unwind_user_next_fp(walk);
 }
 
-static bool unwind_user_next_row(struct unwind_user_walk *walk, unsigned long ip)
+/* Where a table has the function, and says nothing of the instruction. */
+static bool unwind_user_next_no_rule(struct unwind_user_walk *walk)
 {
-	struct sframe_row row;
+	if (unwind_user_is_sigreturn(walk))
+		return unwind_user_next_signal(walk);
+	/* What made the table could not say it: a guess would be a wild one. */
+	return unwind_user_stop(walk, UNWIND_USER_NO_RULE);
+}
+
+/* @word: What the row cache has in the slot, of walks under RCU; else 0. */
+static int unwind_user_find_row(struct unwind_user_walk *walk, unsigned long ip,
+				u64 word, struct sframe_row *row)
+{
+	if (row_is_at(word, ip))
+		return row_unpack(word, row);
+	if (!walk->rcu)
+		return sframe_lookup(&walk->reader, ip, row, &walk->searched);
+	walk->searched++;
+	return sframe_search_rcu(&walk->reader, &walk->tables, ip, row);
+}
+
+/* Kept apart: rows from the cache shall not pay for its registers. */
+static noinline bool unwind_user_next_row(struct unwind_user_walk *walk,
+					  unsigned long ip, u64 word)
+{
+	/* Filled in where it is used; clearing it would be in vain. */
+	struct sframe_row row __uninitialized;
 	int ret;
 
-	ret = sframe_lookup(&walk->reader, ip, &row);
+	ret = unwind_user_find_row(walk, ip, word, &row);
+	if (likely(!ret))
+		return unwind_user_apply(walk, &row);
 	walk->no_table = ret == -ENXIO;
 	switch (ret) {
-	case 0:
-		return unwind_user_apply(walk, &row);
 	case -ENXIO:
 	case -ENOENT:
 	case -EOPNOTSUPP:
 		return unwind_user_next_no_row(walk);
+	case -ENODATA:
+		return unwind_user_next_no_rule(walk);
 	case -EFAULT:
 		walk->table_fault = true;
 		return unwind_user_stop(walk, UNWIND_USER_FAULT);
@@ -463,19 +530,19 @@ static bool unwind_user_next_row(struct unwind_user_walk *walk, unsigned long ip
 static bool unwind_user_next(struct unwind_user_walk *walk)
 {
 	unsigned long ip = walk->exact ? walk->ip : walk->ip - 1;
-	u64 row;
+	u64 row = 0;
 
 	/* Tables exist for 64-bit code only. */
 	if (walk->word != 8) {
 		walk->no_table = true;
 		return unwind_user_next_no_row(walk);
 	}
-	if (walk->rows) {
-		row = row_cache_find(walk->rows, ip);
-		if (row & ROW_CFA)
+	if (walk->tables.rows) {
+		row = row_cache_slot(walk->tables.rows, ip);
+		if (likely(row_is_frame_at(row, ip)))
 			return unwind_user_apply_packed(walk, row);
 	}
-	return unwind_user_next_row(walk, ip);
+	return unwind_user_next_row(walk, ip, row);
 }
 
 /*
@@ -506,6 +573,7 @@ static struct sframe_reader unwind_user_reader(enum unwind_user_access access)
 		return (struct sframe_reader){
 			.read = unwind_user_read_faultable,
 			.budget = UNWIND_USER_BUDGET_FAULTABLE,
+			.direct = true,
 		};
 	case UNWIND_USER_NOWAIT:
 		return (struct sframe_reader){
@@ -516,6 +584,7 @@ static struct sframe_reader unwind_user_reader(enum unwind_user_access access)
 		return (struct sframe_reader){
 			.read = unwind_user_read_resident,
 			.budget = UNWIND_USER_BUDGET_RESIDENT,
+			.direct = true,
 		};
 	}
 }
@@ -524,14 +593,19 @@ static void unwind_user_walk(struct unwind_user_walk *walk,
 			     struct unwind_user_trace *trace,
 			     enum unwind_user_access access)
 {
+	u64 *const entries = trace->entries;
+	const unsigned int max = trace->max;
+	unsigned int nr = 0;
+
 	walk->end = UNWIND_USER_FULL;
-	while (trace->nr < trace->max) {
-		trace->entries[trace->nr++] = walk->ip;
+	while (nr < max) {
+		entries[nr++] = walk->ip;
 		if (unwind_user_may_fault(access))
 			cond_resched();
 		if (!unwind_user_next(walk))
 			break;
 	}
+	trace->nr = nr;
 }
 
 static void unwind_user_walk_resident(struct unwind_user_walk *walk,
@@ -546,13 +620,14 @@ static void unwind_user_walk_resident(struct unwind_user_walk *walk,
 	}
 
 	guard(rcu)();
-	walk->rows = sframe_rows();
+	walk->rcu = true;
+	walk->tables.rows = sframe_rows();
 	pagefault_disable();
 	unwind_user_walk(walk, trace, UNWIND_USER_RESIDENT);
 	pagefault_enable();
 	/* Samples to come have all that this one missed. */
 	if (unwind_user_has_tables() &&
-	    (!walk->rows || walk->table_fault || sframe_discovery_is_due()))
+	    (!walk->tables.rows || walk->table_fault || sframe_discovery_is_due()))
 		row_cache_request();
 }
 
@@ -578,10 +653,11 @@ void unwind_user_discover_later(void)
  *	interrupt found them.
  * @access: How user memory may be read here.
  *
- * A walk that may fault looks for the tables of what the task has mapped first.
+ * A deferred walk looks for the tables of what the task has mapped first; the others
+ * have that done on the way back to user space.
  *
- * Context: Any with UNWIND_USER_RESIDENT, else process context that may sleep, no
- * mmap_lock held.
+ * Context: Any with UNWIND_USER_RESIDENT, else process context that may sleep; no
+ * mmap_lock held with UNWIND_USER_DEFERRED.
  */
 void unwind_user(struct unwind_user_trace *trace, struct pt_regs *regs,
 		 enum unwind_user_access access)
@@ -603,12 +679,16 @@ void unwind_user(struct unwind_user_trace *trace, struct pt_regs *regs,
 		unwind_user_walk_resident(&walk, trace);
 	} else {
 		might_sleep();
-		if (unwind_user_may_fault(access)) {
+		/* A BPF program may be run under the mmap_lock, which discovery takes. */
+		if (access == UNWIND_USER_DEFERRED)
 			sframe_discover();
+		else if (access == UNWIND_USER_FAULTABLE)
+			unwind_user_discover_later();
+		if (unwind_user_may_fault(access))
 			sframe_alloc_rows();
-		}
 		unwind_user_walk(&walk, trace, access);
 	}
+	trace->searched = walk.searched;
 	trace->end = walk.end;
 	unwind_user_ended(trace, access);
 }

@@ -22,6 +22,7 @@
 	EM(UNWIND_USER_FULL,		"full")			\
 	EM(UNWIND_USER_NO_TABLE,	"no_table")		\
 	EM(UNWIND_USER_NO_ROW,		"no_row")		\
+	EM(UNWIND_USER_NO_RULE,		"no_rule")		\
 	EM(UNWIND_USER_NO_REGISTER,	"no_register")		\
 	EM(UNWIND_USER_FAULT,		"fault")		\
 	EM(UNWIND_USER_CORRUPT,		"corrupt")		\
@@ -43,7 +44,10 @@ UNWIND_ENDS
 #define EM(value, name)		{ value, name },
 #define EMe(value, name)	{ value, name }
 
-/* A walk has ended: where, after how many frames, and why. */
+/*
+ * A walk has ended: where, after how many frames, and why; searched: how many of
+ * these had their row searched for in tables, since the row cache did not have it.
+ */
 TRACE_EVENT(unwind_user_walk,
 
 	TP_PROTO(const struct unwind_user_trace *trace,
@@ -54,6 +58,7 @@ TRACE_EVENT(unwind_user_walk,
 	TP_STRUCT__entry(
 		__field(	u64,		ip	)
 		__field(	unsigned int,	frames	)
+		__field(	unsigned int,	searched )
 		__field(	u8,		way	)
 		__field(	u8,		end	)
 	),
@@ -61,13 +66,14 @@ TRACE_EVENT(unwind_user_walk,
 	TP_fast_assign(
 		__entry->ip = trace->nr ? trace->entries[trace->nr - 1] : 0;
 		__entry->frames = trace->nr;
+		__entry->searched = trace->searched;
 		__entry->way = access;
 		__entry->end = trace->end;
 	),
 
-	TP_printk("way=%s frames=%u end=%s ip=%#llx",
+	TP_printk("way=%s frames=%u searched=%u end=%s ip=%#llx",
 		  __print_symbolic(__entry->way, UNWIND_WAYS),
-		  __entry->frames,
+		  __entry->frames, __entry->searched,
 		  __print_symbolic(__entry->end, UNWIND_ENDS),
 		  __entry->ip)
 );

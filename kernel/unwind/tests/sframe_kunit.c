@@ -482,14 +482,114 @@ static void sframe_rows_go_with_their_table(struct kunit *test)
 	}
 }
 
+/*
+ * A table that has the function, and no row for it: that is known, and nothing goes on
+ * by a frame pointer that it may not have.
+ */
+static void sframe_walk_ends_in_a_function_without_rows(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	u64 stack[] = { t->text + MIDDLE + 4, 0x1111, 0x2222 };
+	/* Where a frame pointer would lead on to. */
+	u64 frame[] = { 0, t->text + NO_TABLE };
+	enum unwind_user_access access;
+	DEFINE_TRACE(trace);
+
+	sframe_build_start(&t->build, SFRAME_VERSION_2);
+	sframe_build_function(&t->build, LEAF, 0x20, SFRAME_FRE_ADDR1, 0);
+	sframe_build_row(&t->build, 0, false, 1, (s8[]){ 8 });
+	sframe_build_function(&t->build, MIDDLE, 0x10, SFRAME_FRE_ADDR1, 0);
+	sframe_build_finish(&t->build, t->table, t->text);
+	sframe_test_write(test, t->table, t->build.bytes, t->build.len);
+	sframe_test_write(test, t->stack, stack, sizeof(stack));
+	sframe_test_write(test, t->stack + 64, frame, sizeof(frame));
+	sframe_test_register(test);
+	/* The first finds no row cache, the last two do. */
+	for (access = UNWIND_USER_RESIDENT; access <= UNWIND_USER_FAULTABLE; access++) {
+		t->access = access;
+		sframe_test_walk(test, &trace, LEAF, 0, 64);
+		sframe_test_expect(test, &trace, UNWIND_USER_NO_RULE, 2,
+				   (u64[]){ LEAF, MIDDLE + 4 });
+	}
+	t->access = UNWIND_USER_RESIDENT;
+	sframe_test_walk(test, &trace, LEAF, 0, 64);
+	sframe_test_expect(test, &trace, UNWIND_USER_NO_RULE, 2,
+			   (u64[]){ LEAF, MIDDLE + 4 });
+}
+
+#define ENDLESS_BYTES	SZ_1M
+
+/* A function of as many rows as a field can say, which all start at its first byte. */
+static unsigned long sframe_test_endless(struct kunit *test)
+{
+	unsigned long addr = kunit_vm_mmap(test, NULL, 0, ENDLESS_BYTES,
+					   PROT_READ | PROT_WRITE,
+					   MAP_PRIVATE | MAP_ANONYMOUS, 0);
+	struct sframe_test *t = test->priv;
+	u8 *rows = kunit_kmalloc(test, 3 * SZ_1K, GFP_KERNEL);
+	unsigned long at;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR_OR_NULL((void *)addr));
+	KUNIT_ASSERT_NOT_NULL(test, rows);
+	for (at = 0; at < 3 * SZ_1K; at += 3)
+		memcpy(rows + at, (u8[]){ 0, SFRAME_FRE_CFA_BASE_SP | 1 << 1, 8 }, 3);
+	sframe_build_start(&t->build, SFRAME_VERSION_2);
+	sframe_build_function(&t->build, LEAF, 0x20, SFRAME_FRE_ADDR1, 0);
+	t->build.fdes[0].num_fres = U32_MAX;
+	sframe_build_finish(&t->build, addr, t->text);
+	at = addr + t->build.len;
+	t->build.header.fre_len = (addr + ENDLESS_BYTES - at) / (3 * SZ_1K) * 3 * SZ_1K;
+	sframe_test_write(test, addr, t->build.bytes, t->build.len);
+	sframe_test_write(test, addr, &t->build.header, sizeof(t->build.header));
+	for (; at + 3 * SZ_1K <= addr + ENDLESS_BYTES; at += 3 * SZ_1K)
+		sframe_test_write(test, at, rows, 3 * SZ_1K);
+	return addr;
+}
+
+static void sframe_walk_ends_when_it_has_passed_too_many_rows(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	enum unwind_user_access access;
+	DEFINE_TRACE(trace);
+
+	t->region.sframe_start = sframe_test_endless(test);
+	t->region.sframe_size = ENDLESS_BYTES;
+	sframe_test_register(test);
+	for (access = UNWIND_USER_RESIDENT; access <= UNWIND_USER_FAULTABLE; access++) {
+		t->access = access;
+		sframe_test_walk(test, &trace, LEAF, 0, -1);
+		sframe_test_expect(test, &trace, UNWIND_USER_BUDGET, 1,
+				   (u64[]){ LEAF });
+	}
+}
+
+static void sframe_walk_counts_searches(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	DEFINE_TRACE(trace);
+
+	t->access = UNWIND_USER_FAULTABLE;
+	sframe_test_walk(test, &trace, LEAF, 0, -1);
+	KUNIT_EXPECT_EQ(test, trace.nr, 3);
+	KUNIT_EXPECT_EQ(test, trace.searched, 3);
+
+	t->access = UNWIND_USER_RESIDENT;
+	sframe_test_walk(test, &trace, LEAF, 0, -1);
+	KUNIT_EXPECT_EQ(test, trace.nr, 3);
+	KUNIT_EXPECT_EQ(test, trace.searched, 0);
+	sframe_test_walk(test, &trace, LEAF + 4, 0, -1);
+	KUNIT_EXPECT_EQ(test, trace.searched, 1);
+}
+
 static void sframe_test_pack(struct kunit *test, u64 ip, s32 cfa, s32 fp, bool fits)
 {
 	const struct sframe_row row = {
 		.cfa = { .base = SFRAME_BASE_SP, .offset = cfa },
 		.ra = { .base = SFRAME_BASE_CFA, .offset = -8, .deref = true },
 		.fp = { .base = SFRAME_BASE_CFA, .offset = fp, .deref = true },
+		.plain = true,
 	};
-	u64 word = row_pack(ip, &row);
+	u64 word = row_pack(ip, 0, &row);
 	struct sframe_row back;
 
 	KUNIT_EXPECT_EQ_MSG(test, !!word, fits, "%#llx %d %d", ip, cfa, fp);
@@ -497,7 +597,7 @@ static void sframe_test_pack(struct kunit *test, u64 ip, s32 cfa, s32 fp, bool f
 		return;
 	KUNIT_EXPECT_TRUE(test, row_is_at(word, ip));
 	KUNIT_EXPECT_FALSE(test, row_is_at(word, ip ^ 0x1000));
-	KUNIT_EXPECT_TRUE(test, row_unpack(word, &back));
+	KUNIT_EXPECT_EQ(test, row_unpack(word, &back), 0);
 	KUNIT_EXPECT_EQ(test, back.cfa.offset, cfa);
 	KUNIT_EXPECT_EQ(test, back.fp.offset, fp);
 }
@@ -536,9 +636,10 @@ static int sframe_test_lookup(struct kunit *test, unsigned long ip)
 		.budget = 4096,
 	};
 	struct sframe_test *t = test->priv;
+	unsigned int searched = 0;
 	struct sframe_row row;
 
-	return sframe_lookup(&reader, t->text + ip, &row);
+	return sframe_lookup(&reader, t->text + ip, &row, &searched);
 }
 
 static void sframe_register_refuses_bad_regions(struct kunit *test)
@@ -757,6 +858,9 @@ static struct kunit_case sframe_cases[] = {
 	KUNIT_CASE(sframe_walk_with_faults_disabled),
 	KUNIT_CASE(sframe_rows_need_no_table_once_found),
 	KUNIT_CASE(sframe_rows_go_with_their_table),
+	KUNIT_CASE(sframe_walk_ends_in_a_function_without_rows),
+	KUNIT_CASE(sframe_walk_ends_when_it_has_passed_too_many_rows),
+	KUNIT_CASE(sframe_walk_counts_searches),
 	KUNIT_CASE(sframe_rows_are_packed_whole_or_not_at_all),
 	KUNIT_CASE(sframe_register_refuses_bad_regions),
 	KUNIT_CASE(sframe_tables_go_with_their_text),

@@ -21,7 +21,7 @@ bool test_result(bool passed, const char *format, ...)
 
 	run++;
 	failed += !passed;
-	printf("%sok %u ", passed ? "" : "not ", run);
+	printf("%sok %u %s", passed ? "" : "not ", run, test_direct ? "in_place_" : "");
 	va_start(args, format);
 	vprintf(format, args);
 	va_end(args);
@@ -98,14 +98,17 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 
 	printf("TAP version 13\n");
-	test_damaged();
-	test_damaged_v3();
 	for (int i = optind; i < argc; i++)
 		test_program(argv[i]);
-	/* The last one may be of another version than the first. */
-	test_mutations(argv[optind], seed, mutations);
-	if (optind + 1 < argc)
-		test_mutations(argv[argc - 1], seed, mutations);
+	for (int direct = 0; direct <= 1; direct++) {
+		test_direct = direct;
+		test_damaged();
+		test_damaged_v3();
+		/* The last one may be of another version than the first. */
+		test_mutations(argv[optind], seed, mutations);
+		if (optind + 1 < argc)
+			test_mutations(argv[argc - 1], seed, mutations);
+	}
 	printf("1..%u\n", run);
 	printf("suite sframe-decoder: run %u passed %u failed %u skipped %u\n", run,
 	       run - failed - skipped, failed, skipped);

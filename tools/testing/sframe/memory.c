@@ -7,6 +7,9 @@
 
 #include "test.h"
 
+/* Where the user's half of the address space ends. */
+#define TEST_LIMIT	0x7ffffffff000ull
+
 struct test_memory test_memory;
 
 static int read_memory(void *to, u64 from, size_t len)
@@ -33,12 +36,68 @@ static int read_memory(void *to, u64 from, size_t len)
 	return 0;
 }
 
+bool test_direct;
+
+/* What may be read in place now, between user_memory_begin() and _end(). */
+static struct {
+	bool	open;
+	u64	from;
+	u64	len;
+} section;
+
+bool user_memory_begin(u64 from, u64 len)
+{
+	test_memory.escaped += section.open;
+	/* As in the kernel, this only says that it is the user's half. */
+	if (from > TEST_LIMIT || len > TEST_LIMIT - from)
+		return false;
+	section.open = true;
+	section.from = from;
+	section.len = len;
+	return true;
+}
+
+void user_memory_end(void)
+{
+	test_memory.escaped += !section.open;
+	section.open = false;
+}
+
+int user_memory_read(void *to, u64 from, size_t len)
+{
+	if (!section.open || from < section.from || len > section.len ||
+	    from - section.from > section.len - len)
+		test_memory.escaped++;
+	test_memory.direct++;
+	return read_memory(to, from, len);
+}
+
 struct sframe_reader test_reader(u32 budget)
 {
 	test_memory.reads = 0;
+	test_memory.direct = 0;
 	test_memory.count = 0;
-	test_memory.escaped = 0;
-	return (struct sframe_reader){ .read = read_memory, .budget = budget };
+	/* A lookup that leaves it open has failed the next one. */
+	test_memory.escaped = section.open;
+	return (struct sframe_reader){
+		.read = read_memory,
+		.budget = budget,
+		.direct = test_direct,
+	};
+}
+
+/*
+ * A lookup reads the table's header, and of it: 32 starts of functions, five functions
+ * and the attributes of one, the words of a row.  All that comes twice where it faults
+ * in place.
+ */
+#define LOOKUP_BYTES	(2 * (32 + 32 * 8 + 5 * 20 + 5 + 60))
+#define ROW_BYTES	(2 * 8)
+
+bool test_budget_kept(const struct sframe_reader *reader, u32 budget)
+{
+	return reader->budget <= budget && !test_memory.escaped &&
+	       test_memory.count <= LOOKUP_BYTES + ROW_BYTES * (budget + 1ull);
 }
 
 void test_memory_set(u64 start, const void *bytes, size_t len)
@@ -64,6 +123,7 @@ static const struct {
 } errors[] = {
 	{ 0, "0" },
 	{ -ENOENT, "-ENOENT" },
+	{ -ENODATA, "-ENODATA" },
 	{ -EFAULT, "-EFAULT" },
 	{ -EOPNOTSUPP, "-EOPNOTSUPP" },
 	{ -EBADMSG, "-EBADMSG" },

@@ -474,15 +474,26 @@ static bool check_comparison(const struct comparison *cmp, const char *name)
 static void compare_section(const struct program *program, const struct section *section,
 			    const struct sframe_table *table,
 			    const struct reference *reference,
-			    struct comparison *libsframe, struct comparison *eh_frame)
+			    struct comparison *libsframe, struct comparison *eh_frame,
+			    unsigned long *differ_in_place)
 {
 	for (u64 ip = section->start; ip < section->end; ip++) {
 		const struct reference *parsed = reference + (ip - table->text_start);
 		struct sframe_reader reader = test_reader(TEST_BUDGET);
-		struct sframe_row ours, theirs;
+		struct sframe_row ours, in_place, theirs;
 		int error, their_error;
 
 		error = sframe_find_row(&reader, table, ip, &ours);
+		test_direct = true;
+		reader = test_reader(TEST_BUDGET);
+		if (sframe_find_row(&reader, table, ip, &in_place) != error ||
+		    (!error && !test_same_row(&ours, &in_place)) ||
+		    !test_memory.direct)
+			++*differ_in_place;
+		test_direct = false;
+		/* The others know no such difference. */
+		if (error == -ENODATA)
+			error = -ENOENT;
 		if (reference)
 			compare(libsframe, program, section, ip, error, &ours,
 				parsed->present ? 0 : -ENOENT, &parsed->row,
@@ -500,6 +511,7 @@ static void compare_program(const struct program *program)
 	const struct test_elf *elf = &program->table;
 	struct sframe_reader reader = test_reader(TEST_BUDGET);
 	struct reference *reference = NULL;
+	unsigned long differ_in_place = 0;
 	struct sframe_table table;
 	int error;
 
@@ -521,10 +533,12 @@ static void compare_program(const struct program *program)
 	}
 	for (unsigned int i = 0; i < program->code_count; i++)
 		compare_section(program, &program->code[i], &table, reference,
-				&libsframe, &eh_frame);
+				&libsframe, &eh_frame, &differ_in_place);
 	if (reference)
 		check_comparison(&libsframe, program->name);
 	check_comparison(&eh_frame, program->name);
+	test_result(!differ_in_place, "%s_every_byte_in_place: %lu different",
+		    program->name, differ_in_place);
 	free(reference);
 }
 

@@ -23,6 +23,7 @@ void test_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
  * @fault:	A read of the byte at this address faults too; 0: none.
  * @after:	Called after each read, if set; may change @bytes.
  * @reads:	Reads done.
+ * @direct:	Those of them that were done in place.
  * @count:	Bytes that were read.
  * @escaped:	Reads that left the memory: the decoder must not even try.
  */
@@ -33,14 +34,20 @@ struct test_memory {
 	u64		fault;
 	void		(*after)(void);
 	unsigned long	reads;
+	unsigned long	direct;
 	u64		count;
 	unsigned long	escaped;
 };
 
 extern struct test_memory test_memory;
 
+/* Whether test_reader()'s readers read in place. */
+extern bool test_direct;
+
 /* A reader with that budget; forgets the counts of the last one. */
 struct sframe_reader test_reader(u32 budget);
+/* Whether @reader, which had @budget, has not done more than one lookup may. */
+bool test_budget_kept(const struct sframe_reader *reader, u32 budget);
 /* Puts a copy of @bytes at @start. */
 void test_memory_set(u64 start, const void *bytes, size_t len);
 

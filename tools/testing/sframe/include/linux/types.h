@@ -18,9 +18,22 @@ typedef int16_t s16;
 typedef int32_t s32;
 typedef int64_t s64;
 
+#define S32_MIN INT32_MIN
+#define S32_MAX INT32_MAX
+
 #ifndef __packed
 #define __packed __attribute__((packed))
 #endif
+
+#ifndef __always_inline
+#define __always_inline inline __attribute__((always_inline))
+#endif
+#define __user
+#ifndef noinline
+#define noinline __attribute__((noinline))
+#endif
+#define unlikely(condition) __builtin_expect(!!(condition), 0)
+#define likely(condition) __builtin_expect(!!(condition), 1)
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
