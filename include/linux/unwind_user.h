@@ -28,6 +28,7 @@ enum unwind_user_access {
 	UNWIND_USER_NOWAIT,
 	UNWIND_USER_FAULTABLE,
 	UNWIND_USER_DEFERRED,
+	/* private: */
 	UNWIND_USER_NR_ACCESSES,
 };
 
@@ -59,6 +60,7 @@ enum unwind_user_end {
 	UNWIND_USER_BUDGET,
 	UNWIND_USER_NO_STACK,
 	UNWIND_USER_NO_MEMORY,
+	/* private: */
 	UNWIND_USER_NR_ENDS,
 };
 

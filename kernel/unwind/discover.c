@@ -177,7 +177,7 @@ static int discover_read(struct sframe_reader *reader, void *to, u64 from,
 /* Read the object's header; afterwards its program headers are known to be mapped. */
 static int discover_read_header(struct sframe_reader *reader,
 				const struct discover_object *object,
-				Elf64_Ehdr *header)
+				struct elf64_hdr *header)
 {
 	u64 room = object->base_end - object->base, size;
 	int ret;
@@ -192,10 +192,10 @@ static int discover_read_header(struct sframe_reader *reader,
 	    header->e_ident[EI_DATA] != ELF_DATA ||
 	    !elf_check_arch(header) ||
 	    (header->e_type != ET_DYN && header->e_type != ET_EXEC) ||
-	    header->e_phentsize != sizeof(Elf64_Phdr) ||
+	    header->e_phentsize != sizeof(struct elf64_phdr) ||
 	    header->e_phnum > DISCOVER_MAX_PHDRS)
 		return -ENOEXEC;
-	size = header->e_phnum * sizeof(Elf64_Phdr);
+	size = header->e_phnum * sizeof(struct elf64_phdr);
 	if (size > room || header->e_phoff > room - size)
 		return -ENOEXEC;
 	return 0;
@@ -207,16 +207,16 @@ static int discover_read_header(struct sframe_reader *reader,
  */
 static int discover_read_segments(struct sframe_reader *reader,
 				  const struct discover_object *object,
-				  const Elf64_Ehdr *header, Elf64_Phdr *text,
-				  Elf64_Phdr *sframe)
+				  const struct elf64_hdr *header, struct elf64_phdr *text,
+				  struct elf64_phdr *sframe)
 {
 	u64 from = object->base + header->e_phoff;
 	unsigned int i;
 
 	text->p_type = PT_NULL;
 	sframe->p_type = PT_NULL;
-	for (i = 0; i < header->e_phnum; i++, from += sizeof(Elf64_Phdr)) {
-		Elf64_Phdr segment;
+	for (i = 0; i < header->e_phnum; i++, from += sizeof(struct elf64_phdr)) {
+		struct elf64_phdr segment;
 		int ret;
 
 		ret = discover_read(reader, &segment, from, sizeof(segment));
@@ -244,9 +244,9 @@ static int discover_read_object(const struct discover_object *object,
 		.read = unwind_user_read_faultable,
 		.budget = DISCOVER_BUDGET,
 	};
-	Elf64_Phdr text, sframe;
+	struct elf64_phdr text, sframe;
 	u64 bias, start, end;
-	Elf64_Ehdr header;
+	struct elf64_hdr header;
 	int ret;
 
 	ret = discover_read_header(&reader, object, &header);

@@ -38,7 +38,7 @@ source "$HERE/try.sh"
 # recorder CASE NAME: how programs of that name are recorded, as the array RECORD; CASE
 # names the files with figures and differences.
 recorder() {
-	RECORD=("$OUT/same_frames" --frequency 499 --name "${2:0:15}" --min-equal $WANT
+	RECORD=("$OUT/same_frames" --frequency 499 --name "${2:0:15}" --min-equal "$WANT"
 		--output "$OUT/out/$1" --differences "$OUT/out/$1.differ")
 	[[ $1 != *-at-once ]] || RECORD+=("${AT_ONCE[@]}")
 }
@@ -112,7 +112,8 @@ main() {
 	trap keep EXIT
 	mkdir -p "$OUT/out/log"
 	ln -s out/log "$OUT/log"
-	cp "$FROM"/{sframe,libsframe-audit.so,same_frames,server,static-static,static-static-pie} "$OUT/"
+	cp "$FROM"/{sframe,libsframe-audit.so,same_frames,server,static-static,static-static-pie} \
+		"$OUT/"
 	"$OUT/sframe" cache --quiet --cache-dir "$OUT/cache" /usr/lib/x86_64-linux-gnu \
 		/usr/lib/python3*
 	for program in /usr/bin/{xz,python3,perl,sqlite3} /usr/sbin/nginx; do

@@ -129,8 +129,8 @@ void stacks_call(unsigned int slot, const uint64_t *ips, unsigned int depth,
 
 void stacks_spin(uint32_t seed, unsigned int depth, volatile __u32 *flag, __u32 value)
 {
-	struct frame frames[MAP_DEEPEST];
 	register struct frame *base asm("rbx");
+	struct frame frames[MAP_DEEPEST];
 	uint64_t ips[MAP_DEEPEST];
 
 	stacks_fill(ips, seed, depth);

@@ -285,7 +285,8 @@ FIXTURE(stress)
 FIXTURE_SETUP(stress)
 {
 	ksft_print_msg("seed %u, %u seconds\n", first_seed(), seconds());
-	ASSERT_EQ(0, stacks_open(&self->load.stacks, ENTRIES, MAP_DEPTH, 0, STACKS_SAMPLE | STACKS_NMI));
+	ASSERT_EQ(0, stacks_open(&self->load.stacks, ENTRIES, MAP_DEPTH, 0,
+				 STACKS_SAMPLE | STACKS_NMI));
 }
 
 FIXTURE_TEARDOWN(stress)

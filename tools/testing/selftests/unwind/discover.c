@@ -480,7 +480,7 @@ static const struct lie lies[] = {
 
 TEST_F_TIMEOUT(headers, that_lie, 200)
 {
-	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(lies); i++) {
 		write_headers(self->headers);
 		memcpy((char *)self->headers + lies[i].offset, &lies[i].value, lies[i].size);
 		ASSERT_TRUE(map_object(self));

@@ -111,8 +111,7 @@ static void damage(uint64_t *random, uint8_t *bytes, size_t size)
 		if (stress_below(random, 2))
 			bytes[at] = stress_random(random);
 		else
-			layout_put32(bytes + (at & ~3ul),
-			      values[stress_below(random, 7)]);
+			layout_put32(bytes + (at & ~3ul), values[stress_below(random, 7)]);
 	}
 }
 

@@ -177,7 +177,7 @@ bool unwind_perf_next(struct unwind_perf *perf, struct unwind_record *record)
 				 __ATOMIC_RELEASE);
 		if (header.type == PERF_RECORD_LOST) {
 			if (!perf->lost)
-				fprintf(stderr, "# unwind_perf: records lost, the ring is too small\n");
+				fputs("# records lost, the ring is too small\n", stderr);
 			/* id, lost */
 			perf->lost += words[1];
 			continue;
