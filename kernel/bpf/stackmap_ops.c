@@ -47,7 +47,7 @@ static int stack_map_check(const union bpf_attr *attr)
  * more than so many.  The rest is allocated when it is stored in either case.
  */
 #define STACK_RESERVE_PART	64
-#define STACK_RESERVE_MAX	128U
+#define STACK_RESERVE_MAX	64U
 
 static int stack_map_init_table(struct bpf_stack_table *table,
 				const union bpf_attr *attr, int node)

@@ -381,7 +381,7 @@ static struct bpf_link *attach_burst(struct stacks *stacks)
 	       bpf_program__attach_perf_event(stacks->skel->progs.burst, fd);
 }
 
-#define BURST	100
+#define BURST	60
 
 /* Stacks lost in five bursts; -1: it cannot be tried. */
 static long lost_in_bursts(uint32_t flags)
