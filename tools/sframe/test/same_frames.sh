@@ -112,8 +112,7 @@ main() {
 	trap keep EXIT
 	mkdir -p "$OUT/out/log"
 	ln -s out/log "$OUT/log"
-	cp "$FROM"/{sframe,libsframe-audit.so,same_frames,server,static-static,static-static-pie} \
-		"$OUT/"
+	cp "$FROM"/{sframe,libsframe-audit.so,same_frames,server,static-static{,-pie}} "$OUT/"
 	"$OUT/sframe" cache --quiet --cache-dir "$OUT/cache" /usr/lib/x86_64-linux-gnu \
 		/usr/lib/python3*
 	for program in /usr/bin/{xz,python3,perl,sqlite3} /usr/sbin/nginx; do

@@ -220,30 +220,77 @@ static bool table_removed(layout_data *self)
 }
 
 /* First another function without a table, then with it. */
-#define TEST_REPLACED(how)						\
-TEST_F(layout, how)							\
-{									\
-	EXPECT_TRUE(is_exact(self));					\
-	ASSERT_TRUE(how(self));						\
-	EXPECT_TRUE(is_gone(self));					\
-	ASSERT_TRUE(make_text(self, AFTER));				\
-	EXPECT_FALSE(is_exact(self));					\
-	ASSERT_TRUE(add(self, AFTER));					\
-	EXPECT_TRUE(is_exact(self)) TH_LOG("%u frames", (int)self->record.nr);	\
+static void expect_replaced(struct __test_metadata *_metadata, layout_data *self,
+			    replace_function *replace)
+{
+	EXPECT_TRUE(is_exact(self));
+	ASSERT_TRUE(replace(self));
+	EXPECT_TRUE(is_gone(self));
+	ASSERT_TRUE(make_text(self, AFTER));
+	EXPECT_FALSE(is_exact(self));
+	ASSERT_TRUE(add(self, AFTER));
+	EXPECT_TRUE(is_exact(self));
 }
 
-TEST_REPLACED(text_unmapped)
-TEST_REPLACED(text_partly_unmapped)
-TEST_REPLACED(text_unmapped_beside)
-TEST_REPLACED(text_mapped_over)
-TEST_REPLACED(text_moved_away)
-TEST_REPLACED(text_moved_over)
-TEST_REPLACED(text_shrunk)
-TEST_REPLACED(table_unmapped)
-TEST_REPLACED(table_partly_unmapped)
-TEST_REPLACED(table_mapped_over)
-TEST_REPLACED(table_moved_away)
-TEST_REPLACED(table_removed)
+TEST_F(layout, text_unmapped)
+{
+	expect_replaced(_metadata, self, text_unmapped);
+}
+
+TEST_F(layout, text_partly_unmapped)
+{
+	expect_replaced(_metadata, self, text_partly_unmapped);
+}
+
+TEST_F(layout, text_unmapped_beside)
+{
+	expect_replaced(_metadata, self, text_unmapped_beside);
+}
+
+TEST_F(layout, text_mapped_over)
+{
+	expect_replaced(_metadata, self, text_mapped_over);
+}
+
+TEST_F(layout, text_moved_away)
+{
+	expect_replaced(_metadata, self, text_moved_away);
+}
+
+TEST_F(layout, text_moved_over)
+{
+	expect_replaced(_metadata, self, text_moved_over);
+}
+
+TEST_F(layout, text_shrunk)
+{
+	expect_replaced(_metadata, self, text_shrunk);
+}
+
+TEST_F(layout, table_unmapped)
+{
+	expect_replaced(_metadata, self, table_unmapped);
+}
+
+TEST_F(layout, table_partly_unmapped)
+{
+	expect_replaced(_metadata, self, table_partly_unmapped);
+}
+
+TEST_F(layout, table_mapped_over)
+{
+	expect_replaced(_metadata, self, table_mapped_over);
+}
+
+TEST_F(layout, table_moved_away)
+{
+	expect_replaced(_metadata, self, table_moved_away);
+}
+
+TEST_F(layout, table_removed)
+{
+	expect_replaced(_metadata, self, table_removed);
+}
 
 /* What a JIT does that reuses memory: neither is unmapped, the table is told to go. */
 TEST_F(layout, rewritten_in_place)

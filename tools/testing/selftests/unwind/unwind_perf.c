@@ -177,7 +177,7 @@ bool unwind_perf_next(struct unwind_perf *perf, struct unwind_record *record)
 				 __ATOMIC_RELEASE);
 		if (header.type == PERF_RECORD_LOST) {
 			if (!perf->lost)
-				fputs("# records lost, the ring is too small\n", stderr);
+				fprintf(stderr, "# unwind_perf: the ring is too small\n");
 			/* id, lost */
 			perf->lost += words[1];
 			continue;
@@ -344,12 +344,4 @@ bool unwind_find_region(const char *name, struct unwind_region *region)
 
 	dl_iterate_phdr(look_at_object, &search);
 	return search.found;
-}
-
-bool unwind_forget_table(const struct unwind_region *region)
-{
-	uintptr_t start = region->sframe_start & -4096ul;
-
-	return !madvise((void *)start, region->sframe_start + region->sframe_size - start,
-			MADV_DONTNEED);
 }
