@@ -29,6 +29,8 @@
 #define DEEPEST		90
 #define SHORTEST_PERIOD	10000ul
 #define TURN_NS		5000000l
+#define DEEDS_A_KILL	50
+#define TURNS_A_KILL	1000
 /* The others are many. */
 #define NICE_SUPERVISOR	(-10)
 
@@ -365,11 +367,27 @@ static pid_t start_hostile(uint64_t seed)
 	return pid;
 }
 
+/*
+ * Whether one is to be killed: by what they have done, which takes a debug kernel much
+ * longer, or because they do nothing that counts for long.
+ */
+static bool is_time_to_kill(uint64_t *random)
+{
+	static unsigned long next = DEEDS_A_KILL;
+
+	if (stress_shared->counts[STRESS_DEEDS] < next && stress_below(random, TURNS_A_KILL))
+		return false;
+	next = stress_shared->counts[STRESS_DEEDS] + stress_below(random, 2 * DEEDS_A_KILL);
+	return true;
+}
+
 /* Those that ended are replaced, and now and then one is killed. */
 static void keep_going(pid_t *hostiles, uint64_t *random)
 {
+	int killed = is_time_to_kill(random) ? stress_below(random, HOSTILES) : -1;
+
 	for (int i = 0; i < HOSTILES; i++) {
-		if (hostiles[i] && !stress_below(random, 50)) {
+		if (hostiles[i] && i == killed) {
 			kill(hostiles[i], SIGKILL);
 			stress_count(STRESS_KILLS);
 		}
@@ -421,7 +439,7 @@ static void report_honest(const char *name, const struct honest *honest, bool en
 static void report_storm(const struct watch *watch)
 {
 	static const char * const names[STRESS_EVENTS] = {
-		"tables taken", "tables refused", "tables removed", "remaps", "forks",
+		"deeds", "tables taken", "tables refused", "tables removed", "remaps", "forks",
 		"vforks", "execs", "forged stacks", "signals", "kills", "ended",
 	};
 	unsigned long lost = 0, senseless = 0;

@@ -11,6 +11,7 @@
 
 /* What happened, by all processes together; see stress_count(). */
 enum stress_event {
+	STRESS_DEEDS,
 	STRESS_TABLES_TAKEN,
 	STRESS_TABLES_REFUSED,
 	STRESS_TABLES_REMOVED,

@@ -434,6 +434,7 @@ static void do_harm(struct helper *helper)
 {
 	uint64_t *random = &helper->random;
 
+	stress_count(STRESS_DEEDS);
 	switch (stress_below(random, 32)) {
 	case 0 ... 1:
 		make_child(helper);
