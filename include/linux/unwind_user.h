@@ -44,7 +44,7 @@ enum unwind_user_access {
  *			  the innermost frame alone.
  * @UNWIND_USER_FAULT:	  Memory that was needed could not be read.
  * @UNWIND_USER_CORRUPT:  A table or the stack contradicts itself.
- * @UNWIND_USER_BUDGET:	  Tables made the walk too long.
+ * @UNWIND_USER_BUDGET:  It passed as many rows of tables as a walk may.
  * @UNWIND_USER_NO_STACK: A kernel thread, or a mode that is not walked (vm86).
  * @UNWIND_USER_NO_MEMORY: No memory for the entries.
  */
