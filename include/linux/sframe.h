@@ -37,6 +37,8 @@ enum sframe_origin {
  * @without:	Mappings that have been looked at and have no table.
  * @nr_without:	How many entries it has.  Writers only.
  * @rest_until:	In jiffies: when tables may be looked for again.
+ * @missed:	A walk that may not fault has met a table that is not in memory.
+ * @fetch_after: In jiffies: when tables may be brought into memory again.
  * @rows:	What walks have found, or NULL: see kernel/unwind/row_cache.c.
  *
  * Published in mm->sframe by sframe_get_index(), freed by __sframe_exit_mm().
@@ -50,6 +52,8 @@ struct sframe_index {
 	struct maple_tree	without;
 	unsigned int		nr_without;
 	unsigned long		rest_until;
+	bool			missed;
+	unsigned long		fetch_after;
 	struct row_cache	*rows;
 };
 

@@ -23,11 +23,15 @@
 #include <linux/interval_tree.h>
 #include <linux/jiffies.h>
 #include <linux/maple_tree.h>
+#include <linux/minmax.h>
 #include <linux/mm.h>
+#include <linux/pagemap.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/sframe.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <linux/unwind_user.h>
@@ -48,6 +52,14 @@
  * more mappings remembered that have none.
  */
 #define SFRAME_MAX_SECTIONS	8192
+
+/*
+ * How much of its tables a process has brought into memory at a time, and how long
+ * before the next: there may be none for them.  Those of Debian's largest programs,
+ * with all of their libraries, take some MiB.
+ */
+#define SFRAME_FETCH_BYTES	SZ_64M
+#define SFRAME_FETCH_REST	max(HZ / 10, 1)
 
 /*
  * Whether sframe_section::table has been read from the process's memory.  The
@@ -101,6 +113,7 @@ static struct sframe_index *sframe_get_index(struct mm_struct *mm)
 	sframe_init_tree(mm, &index->without);
 	index->by_data = RB_ROOT_CACHED;
 	index->rest_until = jiffies;
+	index->fetch_after = jiffies;
 	/* Publishes an empty index to sframe_snapshot(), in NMI too. */
 	smp_store_release(&mm->sframe, index);
 	return index;
@@ -790,6 +803,62 @@ void sframe_alloc_rows(void)
 	/* Publishes it; another thread may have been faster. */
 	if (rows && cmpxchg(&index->rows, NULL, rows))
 		row_cache_free(rows);
+}
+
+/**
+ * sframe_table_missed() - have the tables brought into memory
+ *
+ * Context: Any, NMI included; a task that has tables.
+ */
+void sframe_table_missed(void)
+{
+	WRITE_ONCE(current->mm->sframe->missed, true);
+}
+
+/* The first table whose text is at *@at or above, and move *@at behind it. */
+static bool sframe_next_table(struct mm_struct *mm, unsigned long *at,
+			      unsigned long *start, unsigned long *size)
+{
+	struct sframe_section *section;
+
+	if (mmap_read_lock_killable(mm))
+		return false;
+	section = mt_find(&mm->sframe->by_text, at, ULONG_MAX);
+	if (section) {
+		*start = section->data.start;
+		*size = section->data.last - section->data.start + 1;
+	}
+	mmap_read_unlock(mm);
+	return section;
+}
+
+/**
+ * sframe_fetch_tables() - bring the current process's tables into memory
+ *
+ * Where sframe_table_missed().  All of them: a sample that cannot wait comes from
+ * anywhere in the program, and each part of a table that is not there costs one its
+ * callers.  Their pages are the page cache's, shared with all who have the file.
+ *
+ * Context: Process context, may sleep and fault; no mmap_lock held.
+ */
+void sframe_fetch_tables(void)
+{
+	struct sframe_index *index = sframe_current_index();
+	unsigned long at = 0, start, size, room = SFRAME_FETCH_BYTES;
+
+	if (!index || !READ_ONCE(index->missed) ||
+	    time_before(jiffies, READ_ONCE(index->fetch_after)))
+		return;
+	WRITE_ONCE(index->missed, false);
+	WRITE_ONCE(index->fetch_after, jiffies + SFRAME_FETCH_REST);
+	while (room && !fatal_signal_pending(current) &&
+	       sframe_next_table(current->mm, &at, &start, &size)) {
+		size = min(size, room);
+		room -= size;
+		/* What cannot be read is missed again. */
+		fault_in_readable((const char __user *)start, size);
+		cond_resched();
+	}
 }
 
 /* Search the tables; -ENXIO: none of them speaks of @ip. */

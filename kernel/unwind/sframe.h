@@ -29,6 +29,8 @@ int __sframe_search_rcu(struct sframe_reader *reader,
 			struct sframe_row *row);
 struct row_cache *sframe_rows(void);
 void sframe_alloc_rows(void);
+void sframe_table_missed(void);
+void sframe_fetch_tables(void);
 
 /* Finding the tables of what a process has mapped, discover.c */
 void sframe_discover(void);
@@ -92,6 +94,8 @@ static inline struct row_cache *sframe_rows(void)
 }
 
 static inline void sframe_alloc_rows(void) { }
+static inline void sframe_table_missed(void) { }
+static inline void sframe_fetch_tables(void) { }
 static inline void sframe_discover(void) { }
 
 static inline bool sframe_discovery_is_due(void)

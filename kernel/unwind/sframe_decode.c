@@ -442,18 +442,16 @@ sframe_find_function(struct sframe_reader *reader,
  * Bytes of a row's data words, by its info byte without the uppermost bit: 32 info
  * bytes for each size of a word, of which two have the same number of words.
  */
-#define SFRAME_TWO(len)		(len), (len)
-#define SFRAME_EIGHT(n, size)						\
-	SFRAME_TWO((n) << (size)), SFRAME_TWO((n + 1) << (size)),	\
-	SFRAME_TWO((n + 2) << (size)), SFRAME_TWO((n + 3) << (size))
-#define SFRAME_LENGTHS(size)						\
-	SFRAME_EIGHT(0, size), SFRAME_EIGHT(4, size),			\
-	SFRAME_EIGHT(8, size), SFRAME_EIGHT(12, size)
 /* There are no words of that size. */
 #define SFRAME_NO_LENGTH	0xff
 
 static const u8 sframe_lengths[] = {
-	SFRAME_LENGTHS(0), SFRAME_LENGTHS(1), SFRAME_LENGTHS(2),
+	0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7,
+	8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13, 14, 14, 15, 15,
+	0, 0, 2, 2, 4, 4, 6, 6, 8, 8, 10, 10, 12, 12, 14, 14,
+	16, 16, 18, 18, 20, 20, 22, 22, 24, 24, 26, 26, 28, 28, 30, 30,
+	0, 0, 4, 4, 8, 8, 12, 12, 16, 16, 20, 20, 24, 24, 28, 28,
+	32, 32, 36, 36, 40, 40, 44, 44, 48, 48, 52, 52, 56, 56, 60, 60,
 	[96 ... 127] = SFRAME_NO_LENGTH,
 };
 

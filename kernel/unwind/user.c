@@ -626,6 +626,8 @@ static void unwind_user_walk_resident(struct unwind_user_walk *walk,
 	unwind_user_walk(walk, trace, UNWIND_USER_RESIDENT);
 	pagefault_enable();
 	/* Samples to come have all that this one missed. */
+	if (walk->table_fault)
+		sframe_table_missed();
 	if (unwind_user_has_tables() &&
 	    (!walk->tables.rows || walk->table_fault || sframe_discovery_is_due()))
 		row_cache_request();
@@ -680,10 +682,12 @@ void unwind_user(struct unwind_user_trace *trace, struct pt_regs *regs,
 	} else {
 		might_sleep();
 		/* A BPF program may be run under the mmap_lock, which discovery takes. */
-		if (access == UNWIND_USER_DEFERRED)
+		if (access == UNWIND_USER_DEFERRED) {
 			sframe_discover();
-		else if (access == UNWIND_USER_FAULTABLE)
+			sframe_fetch_tables();
+		} else if (access == UNWIND_USER_FAULTABLE) {
 			unwind_user_discover_later();
+		}
 		if (unwind_user_may_fault(access))
 			sframe_alloc_rows();
 		unwind_user_walk(&walk, trace, access);

@@ -20,6 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <linux/uaccess.h>
+
 #include "check.h"
 #include "eval.h"
 #include "sframe_decode.h"
@@ -27,8 +29,8 @@
 
 /* Where the object is loaded: a table must not depend on it. */
 #define BIAS		0x100000000000ULL
-/* What the kernel allows for a whole stack, here for one lookup. */
-#define BUDGET		(4U << 20)
+/* Rows: what the kernel allows for a whole stack, here for one lookup. */
+#define BUDGET		(128U << 10)
 /* Bytes of a row that are compared where each may have a rule of its own. */
 #define MAX_STEPS	65536
 
@@ -58,6 +60,21 @@ static int kernel_read(void *to, u64 from, size_t len)
 		return -EFAULT;
 	memcpy(to, kernel_image->bytes + offset, len);
 	return 0;
+}
+
+/* The kernel's loads in place, see linux/uaccess.h of the decoder's shim. */
+bool user_memory_begin(u64 from, u64 len)
+{
+	return from <= ~0ULL - len;
+}
+
+void user_memory_end(void)
+{
+}
+
+int user_memory_read(void *to, u64 from, size_t len)
+{
+	return kernel_read(to, from, len);
 }
 
 static bool kernel_open(struct comparison *cmp)
@@ -97,7 +114,11 @@ static struct rule rule_of_kernel(const struct sframe_rule *rule)
 static int kernel_find(struct comparison *cmp, u64 pc, struct row *row,
 		       bool *signal)
 {
-	struct sframe_reader reader = { .read = kernel_read, .budget = BUDGET };
+	struct sframe_reader reader = {
+		.read = kernel_read,
+		.budget = BUDGET,
+		.direct = true,
+	};
 	struct sframe_row found;
 	int ret;
 
