@@ -68,6 +68,7 @@ static_assert(ARRAY_SIZE(unwind_counter_names) == UNWIND_NR_COUNTERS);
 	int cpu_;							\
 									\
 	for_each_possible_cpu(cpu_)					\
+		/* A sum of what changes is out of date in any case. */	\
 		sum_ += data_race(per_cpu(unwind_stats, cpu_).counter);	\
 	sum_;								\
 })

@@ -42,14 +42,14 @@ TRACE_EVENT(sframe_add,
 	TP_ARGS(region, origin, version, error),
 
 	TP_STRUCT__entry(
-		__field(	u64,		table		)
-		__field(	u64,		table_size	)
-		__field(	u64,		text		)
-		__field(	u64,		text_size	)
-		__field(	int,		tgid		)
-		__field(	int,		error		)
-		__field(	u8,		version		)
-		__field(	u8,		origin		)
+		__field(u64, table)
+		__field(u64, table_size)
+		__field(u64, text)
+		__field(u64, text_size)
+		__field(int, tgid)
+		__field(int, error)
+		__field(u8, version)
+		__field(u8, origin)
 	),
 
 	TP_fast_assign(
@@ -80,11 +80,11 @@ TRACE_EVENT(sframe_remove,
 	TP_ARGS(table, text, text_end, origin),
 
 	TP_STRUCT__entry(
-		__field(	u64,		table		)
-		__field(	u64,		text		)
-		__field(	u64,		text_size	)
-		__field(	int,		tgid		)
-		__field(	u8,		origin		)
+		__field(u64, table)
+		__field(u64, text)
+		__field(u64, text_size)
+		__field(int, tgid)
+		__field(u8, origin)
 	),
 
 	TP_fast_assign(
@@ -114,11 +114,11 @@ TRACE_EVENT(sframe_discover,
 	TP_ARGS(text, text_end, object, error),
 
 	TP_STRUCT__entry(
-		__field(	u64,		text		)
-		__field(	u64,		text_size	)
-		__field(	u64,		object		)
-		__field(	int,		tgid		)
-		__field(	int,		error		)
+		__field(u64, text)
+		__field(u64, text_size)
+		__field(u64, object)
+		__field(int, tgid)
+		__field(int, error)
 	),
 
 	TP_fast_assign(

@@ -56,11 +56,11 @@ TRACE_EVENT(unwind_user_walk,
 	TP_ARGS(trace, access),
 
 	TP_STRUCT__entry(
-		__field(	u64,		ip	)
-		__field(	unsigned int,	frames	)
-		__field(	unsigned int,	searched )
-		__field(	u8,		way	)
-		__field(	u8,		end	)
+		__field(u64, ip)
+		__field(unsigned int, frames)
+		__field(unsigned int, searched)
+		__field(u8, way)
+		__field(u8, end)
 	),
 
 	TP_fast_assign(
