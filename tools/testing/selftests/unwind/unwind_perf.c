@@ -345,3 +345,12 @@ bool unwind_find_region(const char *name, struct unwind_region *region)
 	dl_iterate_phdr(look_at_object, &search);
 	return search.found;
 }
+}
+
+bool unwind_forget_table(const struct unwind_region *region)
+{
+	uintptr_t start = region->sframe_start & -4096ul;
+
+	return !madvise((void *)start, region->sframe_start + region->sframe_size - start,
+			MADV_DONTNEED);
+}
