@@ -345,7 +345,6 @@ bool unwind_find_region(const char *name, struct unwind_region *region)
 	dl_iterate_phdr(look_at_object, &search);
 	return search.found;
 }
-}
 
 bool unwind_forget_table(const struct unwind_region *region)
 {
