@@ -41,8 +41,9 @@ void unwind_user_ended(const struct unwind_user_trace *trace,
 #ifdef CONFIG_DEBUG_FS
 
 /* The names are the tracepoint's. */
-#define EM(value, name)		[value] = name,
-#define EMe(value, name)	[value] = name
+#define EM(value, name)		\
+	[value] = name,
+#define EMe(value, name)	EM(value, name)
 
 static const char * const unwind_way_names[] = { UNWIND_WAYS };
 static const char * const unwind_end_names[] = { UNWIND_ENDS };
