@@ -95,9 +95,12 @@ stock_files_equal_eh_frame() {
 	xargs -d '\n' "$SFRAME" check --summary -j 2 < "$OUT/stock" > "$OUT/stock.check"
 	sed -n '/^total/,$p' "$OUT/stock.check" | tee "$OUT/stock.total"
 	[ "$(grep -c 'differing 0,' "$OUT/stock.total")" = 2 ]
-	# 99.9 % of the functions, 99.5 % of the code.
-	sed -nE 's/^  v3: .*\(([0-9.]+) %\);.*\(([0-9.]+) %\)$/\1 \2/p' "$OUT/stock.total" |
-		awk '{ good = $1 >= 99.9 && $2 >= 99.5 } END { exit !good }'
+	# All of the code but what no version can say: cryptography written by hand, of
+	# which a whole Debian has 45 functions, all in one library.
+	sed '1,/^  v3: /d' "$OUT/stock.total" |
+		awk '$2 == "functions" && !/: the CFA is computed$/ { bad = 1 }
+		$2 == "functions" { missing += $1 }
+		END { exit bad || missing > 45 }'
 }
 
 # A crash, a sanitizer's finding (99) or a hang is a failure; 0 and 1 are answers.
