@@ -178,19 +178,24 @@ TEST(signal_handler)
 	EXPECT_TRUE(chain_matches(&handler_chain, &record));
 }
 
+static bool handle_on_alternate_stack(int signal)
+{
+	stack_t stack = { .ss_size = 65536 };
+
+	stack.ss_sp = mmap(NULL, stack.ss_size, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return stack.ss_sp != MAP_FAILED && !sigaltstack(&stack, NULL) &&
+	       handle(signal, SA_ONSTACK);
+}
+
 TEST(signal_handler_on_alternate_stack)
 {
 	static struct unwind_record record;
-	stack_t stack = { .ss_size = 65536 };
 	struct unwind_perf perf;
 	uint64_t back;
 
 	NEED_UNWIND();
-	stack.ss_sp = mmap(NULL, stack.ss_size, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	ASSERT_NE(MAP_FAILED, stack.ss_sp);
-	ASSERT_EQ(0, sigaltstack(&stack, NULL));
-	ASSERT_TRUE(handle(SIGUSR1, SA_ONSTACK));
+	ASSERT_TRUE(handle_on_alternate_stack(SIGUSR1));
 	ASSERT_EQ(0, open_chain(&perf));
 	back = chain_syscall(SYS_tgkill, getpid(), gettid(), SIGUSR1);
 	add_interrupted((uintptr_t)chain_syscall_ip, back);
@@ -212,16 +217,11 @@ TEST(signal_handler_in_signal_handler)
 {
 	struct sigaction action = { .sa_sigaction = outer_handler, .sa_flags = SA_SIGINFO };
 	static struct unwind_record record;
-	stack_t stack = { .ss_size = 65536 };
 	struct unwind_perf perf;
 	uint64_t back;
 
 	NEED_UNWIND();
-	stack.ss_sp = mmap(NULL, stack.ss_size, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	ASSERT_NE(MAP_FAILED, stack.ss_sp);
-	ASSERT_EQ(0, sigaltstack(&stack, NULL));
-	ASSERT_TRUE(handle(SIGUSR1, SA_ONSTACK));
+	ASSERT_TRUE(handle_on_alternate_stack(SIGUSR1));
 	ASSERT_EQ(0, sigaction(SIGUSR2, &action, NULL));
 	ASSERT_EQ(0, open_chain(&perf));
 	back = chain_syscall(SYS_tgkill, getpid(), gettid(), SIGUSR2);
