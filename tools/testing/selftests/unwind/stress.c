@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -400,21 +401,45 @@ static void keep_going(pid_t *hostiles, uint64_t *random)
 	}
 }
 
+/*
+ * The first of a process namespace of their own: with it all of them go, those
+ * included whose parents have been killed or have gone.
+ */
+static pid_t start_namespace(void)
+{
+	pid_t pid;
+
+	if (unshare(CLONE_NEWPID))
+		ksft_exit_fail_msg("a process namespace: %s\n", strerror(errno));
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		signal(SIGCHLD, SIG_IGN);
+		for (;;)
+			pause();
+	}
+	if (pid < 0)
+		ksft_exit_fail_msg("fork: %s\n", strerror(errno));
+	return pid;
+}
+
 static void storm(struct watch *watch, unsigned long seconds, uint64_t random)
 {
 	const struct timespec turn = { .tv_nsec = TURN_NS };
 	uint64_t end = now_ns(CLOCK_MONOTONIC) + seconds * 1000000000ull;
 	pid_t hostiles[HOSTILES] = { };
+	pid_t first = start_namespace();
 
 	while (now_ns(CLOCK_MONOTONIC) < end) {
 		keep_going(hostiles, &random);
 		read_rings(watch);
 		nanosleep(&turn, NULL);
 	}
-	for (int i = 0; i < HOSTILES; i++) {
-		kill(hostiles[i], SIGKILL);
+	/* It ends when all others have been reaped. */
+	kill(first, SIGKILL);
+	for (int i = 0; i < HOSTILES; i++)
 		waitpid(hostiles[i], NULL, 0);
-	}
+	waitpid(first, NULL, 0);
 }
 
 static bool ended_well(pid_t pid)
