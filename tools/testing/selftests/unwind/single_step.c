@@ -379,7 +379,10 @@ static void take_answer(struct stepper *s, const struct stack *truth, unsigned i
 
 	s->at_once += at_once;
 	verdict->answer = ANSWER_NONE;
-	verdict->spent = at_once && s->at_breakpoint && s->sampled.ips[1] == ip + 1;
+	/* Behind the breakpoint's instruction, as the program came into the kernel. */
+	verdict->spent = s->at_breakpoint &&
+			 ((at_once && s->sampled.ips[1] == ip + 1) ||
+			  (s->early.nr && s->early.ips[0] == ip + 1));
 	s->at_breakpoint = false;
 	if (at_once && s->sampled.ips[1] == ip) {
 		verdict->answer = ANSWER_SAMPLE;
