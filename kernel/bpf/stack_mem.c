@@ -83,28 +83,34 @@ static void refill(struct irq_work *work)
 		irq_work_queue(work);
 }
 
-/*
- * Memory for @size bytes.  When that size is out of stock take a spare object, and
- * last a larger size.
- */
-static void *mem_get(struct bpf_stack_mem *mem, size_t size, u32 *bytes)
+/* A spare object in place of one of @size bytes, or else one of a larger size. */
+static noinline void *mem_get_other(struct bpf_stack_mem *mem, size_t *size)
 {
-	size_t want = size;
-	void *obj;
+	void *obj = NULL;
 
-	obj = bpf_mem_alloc(&mem->ma, size);
-	if (unlikely(!obj) && size <= mem->spare_size) {
-		want = mem->spare_size;
+	if (*size <= mem->spare_size)
 		obj = spare_get(mem);
+	if (obj) {
+		*size = mem->spare_size;
+		return obj;
 	}
-	while (unlikely(!obj)) {
-		if (size == STACK_MEM_MAX)
-			return NULL;
-		size = min(2 * size + STACK_MEM_HEAD, STACK_MEM_MAX);
-		want = size;
-		obj = bpf_mem_alloc(&mem->ma, size);
+	while (!obj && *size < STACK_MEM_MAX) {
+		*size = min(2 * *size + STACK_MEM_HEAD, STACK_MEM_MAX);
+		obj = bpf_mem_alloc(&mem->ma, *size);
 	}
-	*bytes += mem_bytes(want);
+	return obj;
+}
+
+/* Memory for @size bytes; adds what it takes to @bytes. */
+static __always_inline void *mem_get(struct bpf_stack_mem *mem, size_t size,
+				     u32 *bytes)
+{
+	void *obj = bpf_mem_alloc(&mem->ma, size);
+
+	if (unlikely(!obj))
+		obj = mem_get_other(mem, &size);
+	if (likely(obj))
+		*bytes += mem_bytes(size);
 	return obj;
 }
 

@@ -32,7 +32,7 @@ struct bpf_stack_elem {
  * @word:	The words.
  * @nr:		Number of words, at least one.
  * @fast:	Trust the hash, do not compare the words.
- * @hash:	bpf_stack_table_hash() of the words.
+ * @hash:	bpf_stack_table_hash() of the words, which is odd.
  */
 struct bpf_stack_key {
 	const u64 *word;

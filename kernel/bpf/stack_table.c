@@ -93,10 +93,10 @@
  */
 #define STACK_EXTRA		8
 
+/* Never 0, so that the cell of index 0, generation 0 is not a free one. */
 static u32 hash_tag(u64 hash)
 {
-	/* Never 0: the cell of index 0, generation 0 is not a free one. */
-	return (u32)hash ?: 1;
+	return (u32)hash;
 }
 
 static u32 tag_home(const struct bpf_stack_table *table, u32 tag)
@@ -155,8 +155,8 @@ static u64 fold(u64 a, u64 b)
  *
  * The seeds are random and secret, so nobody can choose stacks that collide.
  *
- * Return: the hash: the lower half selects the line, the whole is what
- * BPF_F_FAST_STACK_CMP compares
+ * Return: the hash, an odd number: the lower half selects the line, the whole is
+ * what BPF_F_FAST_STACK_CMP compares
  */
 u64 bpf_stack_table_hash(const struct bpf_stack_table *table, const u64 *word,
 			 u32 nr)
@@ -168,10 +168,10 @@ u64 bpf_stack_table_hash(const struct bpf_stack_table *table, const u64 *word,
 		hash = fold(word[0] ^ seed, word[1] ^ hash);
 	if (nr)
 		hash = fold(word[0] ^ seed, table->seed[2] ^ hash);
-	return fold(hash ^ seed, table->seed[2]);
+	return fold(hash ^ seed, table->seed[2]) | 1;
 }
 
-static bool words_equal(const u64 *a, const u64 *b, u32 nr)
+static __always_inline bool words_equal(const u64 *a, const u64 *b, u32 nr)
 {
 	for (; nr >= 4; nr -= 4, a += 4, b += 4) {
 		if (a[0] != b[0] || a[1] != b[1] || a[2] != b[2] || a[3] != b[3])
@@ -198,8 +198,8 @@ static noinline bool segs_equal(const struct bpf_stack_elem *elem,
 	return true;
 }
 
-static bool elem_equal(const struct bpf_stack_elem *elem,
-		       const struct bpf_stack_key *key)
+static __always_inline bool elem_equal(const struct bpf_stack_elem *elem,
+				       const struct bpf_stack_key *key)
 {
 	u32 n;
 
@@ -228,15 +228,9 @@ static struct bpf_stack_elem *elem_get(const struct bpf_stack_table *table,
 	return elem && elem->id == id ? elem : NULL;
 }
 
-/**
- * bpf_stack_table_find - look for a stack
- * @table:	The table.
- * @key:	The stack.
- *
- * Return: its id, or -ENOENT
- */
-int bpf_stack_table_find(const struct bpf_stack_table *table,
-			 const struct bpf_stack_key *key)
+/* The id of the stack of @key, or -ENOENT. */
+static __always_inline int find_key(const struct bpf_stack_table *table,
+				    const struct bpf_stack_key *key)
 {
 	u32 tag = hash_tag(key->hash), line = tag_home(table, tag), reach, i;
 	const atomic64_t *cells = &table->cells[line * STACK_LINE];
@@ -334,25 +328,36 @@ static void unpublish(struct bpf_stack_table *table, u32 id)
 	bpf_stack_elem_free(&table->mem, elem);
 }
 
-/* Claim the first free cell from home; returns which, 0: there is none. */
-static u32 claim(struct bpf_stack_table *table, struct bpf_stack_elem *elem,
-		 u32 home, u64 cell)
+/* A claim, maybe another inserter's: its stack, where that is at home, its cell. */
+struct stack_claim {
+	const struct bpf_stack_key *key;
+	u32 home;
+	u32 at;
+	u64 cell;
+};
+
+/* Claim the first free cell from home, for @elem; false: there is none. */
+static bool claim_cell(struct bpf_stack_table *table, struct stack_claim *claim,
+		       struct bpf_stack_elem *elem)
 {
-	u32 d, i, at;
+	atomic64_t *cells;
+	u32 d, i, line;
 
 	for (d = 0; d < table->nr_lines; d++) {
-		at = line_add(table, home, d) * STACK_LINE;
+		line = line_add(table, claim->home, d) * STACK_LINE;
+		cells = &table->cells[line];
 		for (i = 1; i < STACK_LINE; i++) {
-			if (atomic64_read(&table->cells[at + i]))
+			if (atomic64_read(&cells[i]))
 				continue;
 			/* Read by stored_get() once the cell is confirmed. */
-			WRITE_ONCE(elem->cell, at + i);
-			if (atomic64_cmpxchg(&table->cells[at + i], 0, cell))
+			WRITE_ONCE(elem->cell, line + i);
+			if (atomic64_cmpxchg(&cells[i], 0, claim->cell))
 				continue;
-			return at + i;
+			claim->at = line + i;
+			return true;
 		}
 	}
-	return 0;
+	return false;
 }
 
 /*
@@ -439,89 +444,91 @@ static bool drop(struct bpf_stack_table *table, u32 at, u64 cell)
 	return true;
 }
 
-/* The element of the cell if it is the stack of @key, stored or pending. */
-static const struct bpf_stack_elem *
-cell_equal(const struct bpf_stack_table *table, u64 cell,
-	   const struct bpf_stack_key *key)
+/* Is what the cell with the tag of @key stands for the same stack? */
+static noinline bool cell_equal(const struct bpf_stack_table *table, u64 cell,
+				const struct bpf_stack_key *key)
 {
-	const struct bpf_stack_elem *elem;
+	const struct bpf_stack_elem *elem = elem_get(table, cell_id(cell));
 
-	if (cell >> 32 != hash_tag(key->hash))
-		return NULL;
-	elem = elem_get(table, cell_id(cell));
-	return elem && elem_equal(elem, key) ? elem : NULL;
+	return elem && elem_equal(elem, key);
 }
 
 /*
- * Look at all cells, besides the claim @cell at @at, where the stack of @key may
- * be.  Clears claims that are farther from home.  Returns the place of the first
- * other one that is not, with its content in @found; 0: there is none.
+ * Look at all cells, besides the claim, up to @reach lines from home where the same
+ * stack may be.  Clears claims that are farther from home than @distance lines and
+ * the claim's place in its own.  Returns the place of the first other one that is
+ * not, with its content in @found; 0: there is none.
  */
-static u32 settle(struct bpf_stack_table *table,
-		  const struct bpf_stack_key *key, u32 at, u32 reach,
-		  u64 *found)
+static u32 settle(struct bpf_stack_table *table, const struct stack_claim *claim,
+		  u32 distance, u32 reach, u64 *found)
 {
-	u32 home = tag_home(table, hash_tag(key->hash)), d, i, other;
-	bool farther = false;
+	const u32 mine = distance * STACK_LINE + claim->at % STACK_LINE;
+	const u32 tag = hash_tag(claim->key->hash);
+	const atomic64_t *cells;
+	u32 d, i, line, rank;
 	u64 cell;
 
-	for (d = 0; d <= reach; d++) {
-		other = line_add(table, home, d) * STACK_LINE;
+	for (d = 0; ; d++) {
+		line = line_add(table, claim->home, d) * STACK_LINE;
+		cells = &table->cells[line];
 		for (i = 1; i < STACK_LINE; i++) {
-			if (++other == at) {
-				farther = true;
+			cell = atomic64_read(&cells[i]);
+			if (likely(cell >> 32 != tag))
 				continue;
-			}
+			rank = d * STACK_LINE + i;
+			if (rank == mine)
+				continue;
 			/* Look again when somebody else changed it. */
-			do {
-				cell = atomic64_read(&table->cells[other]);
-				if (!cell_equal(table, cell, key))
-					break;
-				if (!farther || !(cell & STACK_PENDING)) {
+			while (cell >> 32 == tag &&
+			       cell_equal(table, cell, claim->key)) {
+				if (rank < mine || !(cell & STACK_PENDING)) {
 					*found = cell;
-					return other;
+					return line + i;
 				}
-			} while (!drop(table, other, cell));
+				if (drop(table, line + i, cell))
+					break;
+				cell = atomic64_read(&cells[i]);
+			}
 		}
+		if (d >= reach)
+			return 0;
 	}
-	return 0;
 }
 
 /*
- * Bring the claim @cell at @at to its end; it may be another inserter's.  Returns
- * the id of the stack of @key, or -EAGAIN: the claim was cleared or confirmed by
- * somebody else.
+ * Bring @claim to its end.  Returns the id of its stack, or -EAGAIN: it was cleared
+ * or confirmed by somebody else.
  */
-static int finish(struct bpf_stack_table *table,
-		  const struct bpf_stack_key *key, u32 at, u64 cell)
+static int finish(struct bpf_stack_table *table, struct stack_claim *claim)
 {
-	u32 home = tag_home(table, hash_tag(key->hash)), reach, other;
 	const struct bpf_stack_elem *elem;
+	u32 distance, reach, other;
 	u64 found;
 
 	for (;;) {
-		reach = cover(table, home,
-			      line_distance(table, home, at / STACK_LINE));
-		other = settle(table, key, at, reach, &found);
+		distance = line_distance(table, claim->home,
+					 claim->at / STACK_LINE);
+		reach = cover(table, claim->home, distance);
+		other = settle(table, claim, distance, reach, &found);
 		if (!other)
 			break;
 		if (!(found & STACK_PENDING)) {
-			drop(table, at, cell);
+			drop(table, claim->at, claim->cell);
 			this_cpu_inc(table->stats->hits);
 			return cell_id(found);
 		}
 		/* It is nearer, so this loop ends. */
-		if (!drop(table, at, cell))
+		if (!drop(table, claim->at, claim->cell))
 			return -EAGAIN;
-		at = other;
-		cell = found;
+		claim->at = other;
+		claim->cell = found;
 	}
 
 	/* Once it is confirmed, anybody may delete it. */
-	elem = elem_get(table, cell_id(cell));
+	elem = elem_get(table, cell_id(claim->cell));
 	if (!elem ||
-	    (u64)atomic64_cmpxchg(&table->cells[at], cell,
-				  cell & ~STACK_PENDING) != cell)
+	    (u64)atomic64_cmpxchg(&table->cells[claim->at], claim->cell,
+				  claim->cell & ~STACK_PENDING) != claim->cell)
 		return -EAGAIN;
 	atomic64_inc(&table->count);
 	this_cpu_add(table->stats->bytes, elem->bytes);
@@ -557,33 +564,35 @@ static bool evict(struct bpf_stack_table *table,
 }
 
 /*
- * A new element with the stack of @key, published, and a claim for it.  Returns
- * where, with the cell's content in @cell; 0: no memory.
+ * A new element with the stack of @key, published, and a claim for it; false: no
+ * memory.
  */
-static u32 claim_new(struct bpf_stack_table *table,
-		     const struct bpf_stack_key *key, u64 *cell)
+static bool claim_new(struct bpf_stack_table *table,
+		      const struct bpf_stack_key *key, struct stack_claim *claim)
 {
-	u32 tag = hash_tag(key->hash), id, at;
+	u32 tag = hash_tag(key->hash), id;
 	struct bpf_stack_elem *elem;
 	s64 index;
 
 	elem = bpf_stack_elem_new(&table->mem, key);
 	if (!elem)
-		return 0;
+		return false;
 	index = index_get(table);
 	if (index < 0) {
 		bpf_stack_elem_free(&table->mem, elem);
-		return 0;
+		return false;
 	}
 	publish(table, elem, index);
 
 	/* From the claim on, the element belongs to who clears the cell. */
 	id = elem->id;
-	*cell = cell_stored(tag, id) | STACK_PENDING;
-	at = claim(table, elem, tag_home(table, tag), *cell);
-	if (!at)
-		unpublish(table, id);
-	return at;
+	claim->key = key;
+	claim->home = tag_home(table, tag);
+	claim->cell = cell_stored(tag, id) | STACK_PENDING;
+	if (claim_cell(table, claim, elem))
+		return true;
+	unpublish(table, id);
+	return false;
 }
 
 static bool is_full(const struct bpf_stack_table *table)
@@ -591,22 +600,27 @@ static bool is_full(const struct bpf_stack_table *table)
 	return atomic64_read(&table->count) >= table->max_entries;
 }
 
-static int find_and_count(const struct bpf_stack_table *table,
-			  const struct bpf_stack_key *key)
+static __always_inline int find_and_count(const struct bpf_stack_table *table,
+					  const struct bpf_stack_key *key)
 {
-	int id = bpf_stack_table_find(table, key);
+	int id = find_key(table, key);
 
 	if (likely(id >= 0))
 		this_cpu_inc(table->stats->hits);
 	return id;
 }
 
+static noinline int find_again(const struct bpf_stack_table *table,
+			       const struct bpf_stack_key *key)
+{
+	return find_and_count(table, key);
+}
+
 /* Insert a stack that was not there a moment ago. */
 static noinline int insert(struct bpf_stack_table *table,
 			   const struct bpf_stack_key *key, bool reuse)
 {
-	u64 cell;
-	u32 at;
+	struct stack_claim claim;
 	int id;
 
 	/*
@@ -616,7 +630,7 @@ static noinline int insert(struct bpf_stack_table *table,
 	 */
 	if (is_full(table) && !(reuse && evict(table, key))) {
 		/* Was it the last one that got in? */
-		id = find_and_count(table, key);
+		id = find_again(table, key);
 		if (id >= 0)
 			return id;
 		this_cpu_inc(table->stats->lost_full);
@@ -624,14 +638,13 @@ static noinline int insert(struct bpf_stack_table *table,
 	}
 
 	do {
-		at = claim_new(table, key, &cell);
-		if (!at) {
+		if (!claim_new(table, key, &claim)) {
 			this_cpu_inc(table->stats->lost_nomem);
 			return -ENOMEM;
 		}
-		id = finish(table, key, at, cell);
+		id = finish(table, &claim);
 		if (id < 0)
-			id = find_and_count(table, key);
+			id = find_again(table, key);
 	} while (id < 0);
 	return id;
 }

@@ -76,8 +76,6 @@ void bpf_stack_table_destroy(struct bpf_stack_table *table);
 
 u64 bpf_stack_table_hash(const struct bpf_stack_table *table, const u64 *word,
 			 u32 nr);
-int bpf_stack_table_find(const struct bpf_stack_table *table,
-			 const struct bpf_stack_key *key);
 int bpf_stack_table_get(struct bpf_stack_table *table,
 			const struct bpf_stack_key *key, bool reuse);
 

@@ -199,7 +199,7 @@ static int find(int stack)
 {
 	struct bpf_stack_key key = key_of(stack);
 
-	return bpf_stack_table_find(&table, &key);
+	return find_key(&table, &key);
 }
 
 /* 1: it is, 0: it is another one, or its id is gone */

@@ -139,7 +139,7 @@ static void read_stays(unsigned int slot)
 		add(&missed);
 	else if (!is_stack(got, nr, STAYS))
 		add(&wrong);
-	if (bpf_stack_table_find(&table, &key) != stays_id)
+	if (find_key(&table, &key) != stays_id)
 		add(&stays_missed);
 	shim_rcu_unlock(slot);
 }
@@ -191,7 +191,7 @@ static bool left_over(void)
 	for (u32 n = 0; n <= NR_STACKS; n++) {
 		struct bpf_stack_key key = stack_key(n, word);
 
-		id = bpf_stack_table_find(&table, &key);
+		id = find_key(&table, &key);
 		if (id < 0)
 			continue;
 		found++;
