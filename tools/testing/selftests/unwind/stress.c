@@ -320,21 +320,25 @@ static void watch_all(struct watch *watch, uint64_t period)
 	uint64_t getppid = unwind_kernel_symbol("__x64_sys_getppid");
 
 	watch_event(watch, (struct unwind_event){
-		software, PERF_COUNT_SW_CPU_CLOCK, period, UNWIND_AT_ONCE });
+		.type = software, .config = PERF_COUNT_SW_CPU_CLOCK,
+		.period = period, .flags = UNWIND_AT_ONCE });
 	watch_event(watch, (struct unwind_event){
-		software, PERF_COUNT_SW_CPU_CLOCK, period * 3 / 2 });
+		.type = software, .config = PERF_COUNT_SW_CPU_CLOCK,
+		.period = period * 3 / 2 });
 	watch_event(watch, (struct unwind_event){
-		software, PERF_COUNT_SW_PAGE_FAULTS, 1, UNWIND_AT_ONCE });
+		.type = software, .config = PERF_COUNT_SW_PAGE_FAULTS,
+		.flags = UNWIND_AT_ONCE });
 	watch_event(watch, (struct unwind_event){
-		software, PERF_COUNT_SW_CONTEXT_SWITCHES, 1 });
+		.type = software, .config = PERF_COUNT_SW_CONTEXT_SWITCHES });
 	watch_event(watch, (struct unwind_event){
-		software, PERF_COUNT_SW_CONTEXT_SWITCHES, 1, UNWIND_AT_ONCE });
+		.type = software, .config = PERF_COUNT_SW_CONTEXT_SWITCHES,
+		.flags = UNWIND_AT_ONCE });
 	if (enter >= 0)
 		watch_event(watch, (struct unwind_event){
-			PERF_TYPE_TRACEPOINT, enter, 1 });
+			.type = PERF_TYPE_TRACEPOINT, .config = enter });
 	if (getppid)
 		watch_event(watch, (struct unwind_event){
-			PERF_TYPE_BREAKPOINT, getppid, 1 });
+			.type = PERF_TYPE_BREAKPOINT, .config = getppid });
 }
 
 /* Keeps the rings from filling up; no more than a look, other rings wait. */

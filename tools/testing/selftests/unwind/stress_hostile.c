@@ -24,6 +24,7 @@
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "layout.h"
@@ -325,9 +326,13 @@ static void *walked_thread(void *data)
 	}
 }
 
-/* Changes bytes of tables while they are read, where they can be written. */
+/*
+ * Changes bytes of tables while they are read, where they can be written; and leaves
+ * most of the time to those who read.
+ */
 static void *damaging_thread(void *data)
 {
+	const struct timespec pause = { .tv_nsec = 1000000 };
 	struct helper *helper = data;
 	uint64_t *random = &helper->random;
 
@@ -341,7 +346,8 @@ static void *damaging_thread(void *data)
 		struct iovec to = { page + stress_below(random, 100), from.iov_len };
 
 		process_vm_writev(getpid(), &from, 1, &to, 1, 0);
-		sched_yield();
+		if (!stress_below(random, 16))
+			nanosleep(&pause, NULL);
 	}
 }
 
@@ -474,6 +480,7 @@ void stress_hostile(uint64_t seed)
 {
 	static struct helper main_thread, walked, damaging;
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_ONSTACK | SA_NODEFER };
+	/* By the process's own time: on a slow kernel there is time left between them. */
 	struct itimerval often = { .it_interval.tv_usec = 20000, .it_value.tv_usec = 20000 };
 	uint64_t random = seed | 1;
 	pthread_t thread;
@@ -483,7 +490,7 @@ void stress_hostile(uint64_t seed)
 	if (hostile.image < 0 || !make_arena())
 		_exit(1);
 	sigaction(SIGUSR1, &action, NULL);
-	sigaction(SIGALRM, &action, NULL);
+	sigaction(SIGPROF, &action, NULL);
 	main_thread.random = stress_random(&random);
 	if (!start_helper(&main_thread))
 		_exit(1);
@@ -491,7 +498,7 @@ void stress_hostile(uint64_t seed)
 	pthread_create(&thread, NULL, walked_thread, &walked);
 	damaging.random = stress_random(&random);
 	pthread_create(&thread, NULL, damaging_thread, &damaging);
-	setitimer(ITIMER_REAL, &often, NULL);
+	setitimer(ITIMER_PROF, &often, NULL);
 	for (int i = 0; i < DEEDS; i++)
 		do_harm(&main_thread);
 	if (stress_below(&main_thread.random, 2))
