@@ -22,17 +22,6 @@
  */
 static volatile unsigned int warm = 3;
 
-/* The sample of the chain's innermost frame. */
-static bool take(struct unwind_perf *perf, const struct chain *chain,
-		 struct unwind_record *record)
-{
-	while (unwind_perf_next(perf, record)) {
-		if (unwind_user_part(record) && record->ips[0] == chain->ips[0])
-			return true;
-	}
-	return false;
-}
-
 TEST(depth_1_to_100)
 {
 	static struct unwind_record record;
@@ -49,7 +38,8 @@ TEST(depth_1_to_100)
 		unwind_perf_drain(&perf);
 		chain_run(&chain, depth);
 		ASSERT_EQ(depth + 4, chain.nr);
-		ASSERT_TRUE(take(&perf, &chain, &record)) TH_LOG("depth %u: no sample", depth);
+		ASSERT_TRUE(unwind_perf_sample_at(&perf, chain.ips[0], &record))
+			TH_LOG("depth %u: no sample", depth);
 		ASSERT_EQ(0, record.cookie);
 		ASSERT_TRUE(chain_matches(&chain, &record)) TH_LOG("depth %u", depth);
 	}
@@ -78,7 +68,7 @@ TEST(table_that_is_not_in_memory)
 		/* The walk that fetches the table takes page faults, too. */
 		unwind_perf_drain(&perf);
 		chain_run(&chain, 5);
-		ASSERT_TRUE(take(&perf, &chain, &record));
+		ASSERT_TRUE(unwind_perf_sample_at(&perf, chain.ips[0], &record));
 		/* The first may be the one that finds it missing. */
 		if (i)
 			EXPECT_TRUE(chain_matches(&chain, &record));
@@ -169,7 +159,7 @@ TEST(rows_without_their_table)
 			ASSERT_TRUE(unwind_forget_table(&region));
 		chain_run(&chain, 5);
 	}
-	ASSERT_TRUE(take(&perf, &chain, &record));
+	ASSERT_TRUE(unwind_perf_sample_at(&perf, chain.ips[0], &record));
 	EXPECT_TRUE(chain_matches(&chain, &record));
 	unwind_perf_close(&perf);
 }

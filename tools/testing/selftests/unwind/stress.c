@@ -81,16 +81,6 @@ static void watch_own_faults(struct unwind_perf *perf, unsigned int flags)
 		ksft_exit_fail_msg("perf_event_open: %s\n", strerror(-error));
 }
 
-/* The sample of @chain's fault. */
-static bool take_at_once(struct unwind_perf *perf, const struct chain *chain,
-			 struct unwind_record *record)
-{
-	while (unwind_perf_next(perf, record))
-		if (unwind_user_part(record) && record->ips[0] == chain->ips[0])
-			return true;
-	return false;
-}
-
 static void judge(struct honest *honest, const struct chain *chain, bool taken,
 		  const struct unwind_record *record)
 {
@@ -123,7 +113,8 @@ static void honest_chains(struct honest *deferred, struct honest *at_once, uint6
 		      unwind_perf_stack_at(&perfs[0], chain.ips[0], &record), &record);
 		if (round < DEEPEST)
 			continue;
-		judge(at_once, &chain, take_at_once(&perfs[1], &chain, &record), &record);
+		judge(at_once, &chain,
+		      unwind_perf_sample_at(&perfs[1], chain.ips[0], &record), &record);
 	}
 }
 

@@ -210,6 +210,16 @@ bool unwind_perf_stack_at(struct unwind_perf *perf, uint64_t ip,
 	return false;
 }
 
+bool unwind_perf_sample_at(struct unwind_perf *perf, uint64_t ip,
+			   struct unwind_record *record)
+{
+	while (unwind_perf_next(perf, record))
+		if (record->type == PERF_RECORD_SAMPLE && unwind_user_part(record) &&
+		    record->ips[0] == ip)
+			return true;
+	return false;
+}
+
 uint64_t unwind_user_part(struct unwind_record *record)
 {
 	unsigned int from = 0;

@@ -127,6 +127,12 @@ void unwind_perf_drain(struct unwind_perf *perf);
 bool unwind_perf_stack_at(struct unwind_perf *perf, uint64_t ip,
 			  struct unwind_record *record);
 /*
+ * The next sample whose innermost user frame is @ip, without those of the kernel;
+ * passes over all before.
+ */
+bool unwind_perf_sample_at(struct unwind_perf *perf, uint64_t ip,
+			   struct unwind_record *record);
+/*
  * Keeps only the user's frames of a sample's callchain; a deferred record has no
  * others.  Returns how many there are.
  */
