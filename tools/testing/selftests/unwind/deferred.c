@@ -20,6 +20,9 @@
 
 /* A child's preparations are waited for at most this long. */
 #define PATIENCE_MS 20000
+/* A stopped child's sample is waited for so long, and so often. */
+#define PENDING_SECONDS 3
+#define STOPS 8
 
 static int open_software(struct unwind_perf *perf, pid_t pid, uint64_t config,
 			 unsigned int flags)
@@ -679,12 +682,14 @@ static void do_nothing(int signal)
 /* Whether a sample is there in time whose record is not. */
 static bool wait_for_pending(struct unwind_perf *perf)
 {
+	const struct timespec nap = { .tv_nsec = 1000000 };
 	static struct unwind_record record;
+	struct timespec now, end;
 	uint64_t pending = 0;
 
-	for (int i = 0; i < PATIENCE_MS; i++) {
-		struct timespec nap = { .tv_nsec = 1000000 };
-
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	end.tv_sec += PENDING_SECONDS;
+	do {
 		while (unwind_perf_next(perf, &record)) {
 			if (record.type == PERF_RECORD_SAMPLE)
 				pending = record.cookie;
@@ -694,6 +699,33 @@ static bool wait_for_pending(struct unwind_perf *perf)
 		if (pending)
 			return true;
 		nanosleep(&nap, NULL);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while (now.tv_sec < end.tv_sec);
+	return false;
+}
+
+/*
+ * Has a child stop itself, with a sample whose record is to come.  One that was
+ * preempted on its way there has had its kernel entry's record: it takes the sample
+ * of its stop at once, and another one has to do.
+ */
+static bool stop_with_request(struct child *child, struct unwind_perf *perf)
+{
+	int status;
+
+	for (int i = 0; i < STOPS; i++) {
+		if (!start_child(child, SYS_kill, SELF, SIGSTOP, 0) ||
+		    open_software(perf, child->pid, PERF_COUNT_SW_CONTEXT_SWITCHES, 0) ||
+		    !let_go(child) ||
+		    waitpid(child->pid, &status, WUNTRACED) != child->pid ||
+		    !WIFSTOPPED(status))
+			return false;
+		/* It says so a moment before it is: continued then, it takes no sample. */
+		if (wait_for_pending(perf))
+			return true;
+		kill(child->pid, SIGKILL);
+		waitpid(child->pid, &status, 0);
+		unwind_perf_close(perf);
 	}
 	return false;
 }
@@ -711,13 +743,7 @@ TEST(signal_handler_does_not_get_into_the_stack_before_it)
 
 	NEED_UNWIND();
 	ASSERT_NE(SIG_ERR, signal(SIGUSR1, do_nothing));
-	ASSERT_TRUE(start_child(&child, SYS_kill, SELF, SIGSTOP, 0));
-	ASSERT_EQ(0, open_software(&perf, child.pid, PERF_COUNT_SW_CONTEXT_SWITCHES, 0));
-	ASSERT_TRUE(let_go(&child));
-	ASSERT_EQ(child.pid, waitpid(child.pid, &status, WUNTRACED));
-	ASSERT_TRUE(WIFSTOPPED(status));
-	/* It says so a moment before it is: continued then, it takes no sample. */
-	ASSERT_TRUE(wait_for_pending(&perf));
+	ASSERT_TRUE(stop_with_request(&child, &perf));
 	ASSERT_EQ(0, kill(child.pid, SIGUSR1));
 	ASSERT_EQ(0, kill(child.pid, SIGCONT));
 	ASSERT_EQ(child.pid, waitpid(child.pid, &status, 0));
