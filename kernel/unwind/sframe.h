@@ -69,7 +69,7 @@ static __always_inline int sframe_search_rcu(struct sframe_reader *reader,
 
 	if (!table || ip - table->text_start >= table->text_end - table->text_start)
 		return __sframe_search_rcu(reader, cursor, ip, row);
-	ret = sframe_find_row(reader, table, ip, row);
+	ret = __sframe_find_row(reader, table, ip, row);
 	if (cursor->rows)
 		row_cache_add(cursor->rows, ip, ret, row);
 	return ret;

@@ -336,37 +336,73 @@ sframe_read_function_v2(struct sframe_reader *reader,
 	return sframe_set_info(func, ip, fde.info, fde.rep_size);
 }
 
+/*
+ * Load what is at @at, a row or a function's attributes, where that is not a matter of
+ * one whole load in place: its first @head bytes, and behind the last row what there is.
+ */
+static __always_inline int
+sframe_load_word(struct sframe_reader *reader, u64 at, u64 end, u32 head,
+		u64 *word, const bool direct)
+{
+	u64 left = end - at;
+	int ret;
+
+	if (at > end || left < head)
+		return -EBADMSG;
+	*word = 0;
+	if (!direct)
+		return reader->read(word, at, head);
+	/* The last bytes of all, behind the header at least. */
+	ret = sframe_fetch(reader, word, end - SFRAME_WORD, SFRAME_WORD, true);
+	*word >>= 8 * (SFRAME_WORD - left);
+	return ret;
+}
+
+/* In a word with attributes: bits that are not known, and those that few functions have. */
+#define SFRAME_V3_ATTR(info, info2)	((info) << 16 | (u64)(info2) << 24)
+#define SFRAME_V3_ATTR_UNKNOWN						\
+	SFRAME_V3_ATTR(SFRAME_V3_FDE_UNUSED, SFRAME_V3_FDE_UNUSED2 |	\
+		       (SFRAME_V3_FDE_TYPE(0xff) & ~SFRAME_V3_FDE_FLEX))
+#define SFRAME_V3_ATTR_RARE						\
+	SFRAME_V3_ATTR(SFRAME_V3_FDE_SIGNAL, SFRAME_V3_FDE_FLEX)
+
+static_assert(offsetof(struct sframe_v3_attributes, num_fres) == 0);
+static_assert(offsetof(struct sframe_v3_attributes, info) == 2);
+static_assert(offsetof(struct sframe_v3_attributes, info2) == 3);
+static_assert(offsetof(struct sframe_v3_attributes, rep_size) == 4);
+
 static __always_inline int
 sframe_read_attributes(struct sframe_reader *reader,
 		       const struct sframe_table *table, u32 fre_off, u64 ip,
 		       struct sframe_function *func, const bool direct)
 {
-	struct sframe_v3_attributes attr;
-	u64 at = table->fres + fre_off;
+	const u32 len = sizeof(struct sframe_v3_attributes);
+	u64 at = table->fres + fre_off, word;
 	int ret;
 
-	if (at > table->fres_end || table->fres_end - at < sizeof(attr))
-		return -EBADMSG;
-	ret = sframe_fetch(reader, &attr, at, sizeof(attr), direct);
+	/* In place a whole word, where the first row follows. */
+	if (direct && likely(at + sizeof(word) <= table->fres_end))
+		ret = sframe_fetch(reader, &word, at, sizeof(word), true);
+	else
+		ret = sframe_load_word(reader, at, table->fres_end, len, &word, direct);
 	if (ret)
 		return ret;
 	/* Whoever sets more than is known here means something by it. */
-	if (SFRAME_V3_FDE_TYPE(attr.info2) > SFRAME_V3_FDE_FLEX ||
-	    attr.info2 & SFRAME_V3_FDE_UNUSED2 ||
-	    attr.info & SFRAME_V3_FDE_UNUSED)
+	if (word & SFRAME_V3_ATTR_UNKNOWN)
 		return -EOPNOTSUPP;
 
-	func->rows = at + sizeof(attr);
-	func->num_rows = attr.num_fres;
-	func->flags = 0;
-	if (SFRAME_V3_FDE_TYPE(attr.info2) == SFRAME_V3_FDE_FLEX)
-		func->flags |= SFRAME_FLEXIBLE;
-	if (attr.info & SFRAME_V3_FDE_SIGNAL)
-		func->flags |= SFRAME_SIGNAL;
+	func->rows = at + len;
+	func->num_rows = (u16)word;
 	/* A signal's frame has a caller, which the kernel's frame tells. */
-	if (!func->flags)
-		func->flags = SFRAME_EMPTY_OUTERMOST;
-	return sframe_set_info(func, ip, attr.info, attr.rep_size);
+	func->flags = SFRAME_EMPTY_OUTERMOST;
+	if (unlikely(word & SFRAME_V3_ATTR_RARE)) {
+		func->flags = 0;
+		if (word & SFRAME_V3_ATTR(0, SFRAME_V3_FDE_FLEX))
+			func->flags |= SFRAME_FLEXIBLE;
+		if (word & SFRAME_V3_ATTR(SFRAME_V3_FDE_SIGNAL, 0))
+			func->flags |= SFRAME_SIGNAL;
+	}
+	return sframe_set_info(func, ip, word >> 16, word >> 32);
 }
 
 /* As sframe_read_function_v2(). */
@@ -442,10 +478,13 @@ sframe_find_function(struct sframe_reader *reader,
  * Bytes of a row's data words, by its info byte without the uppermost bit: 32 info
  * bytes for each size of a word, of which two have the same number of words.
  */
-/* There are no words of that size. */
-#define SFRAME_NO_LENGTH	0xff
+/*
+ * There are no words of that size.  A row that is so long ends behind the rows, which
+ * are less than 4 GiB, and this is what tells that it is wrong.
+ */
+#define SFRAME_NO_LENGTH	0xffffffff
 
-static const u8 sframe_lengths[] = {
+static const u32 sframe_lengths[] = {
 	0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7,
 	8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13, 14, 14, 15, 15,
 	0, 0, 2, 2, 4, 4, 6, 6, 8, 8, 10, 10, 12, 12, 14, 14,
@@ -455,33 +494,11 @@ static const u8 sframe_lengths[] = {
 	[96 ... 127] = SFRAME_NO_LENGTH,
 };
 
-static_assert(sizeof(sframe_lengths) == 128);
+static_assert(sizeof(sframe_lengths) == 128 * sizeof(u32));
 
-static __always_inline u32 sframe_words_len(u8 info)
+static __always_inline u64 sframe_words_len(u8 info)
 {
 	return sframe_lengths[info & 127];
-}
-
-/*
- * Load the row at @at, where that is not a matter of one whole load in place: the
- * @head bytes of its start and info byte, and of the table's last row what it has.
- */
-static __always_inline int
-sframe_load_row(struct sframe_reader *reader, u64 at, u64 end, u32 head,
-		u64 *word, const bool direct)
-{
-	u64 left = end - at;
-	int ret;
-
-	if (at > end || left < head)
-		return -EBADMSG;
-	*word = 0;
-	if (!direct)
-		return reader->read(word, at, head);
-	/* The last bytes of all, behind the header at least. */
-	ret = sframe_fetch(reader, word, end - SFRAME_WORD, SFRAME_WORD, true);
-	*word >>= 8 * (SFRAME_WORD - left);
-	return ret;
 }
 
 /* A row's start has 1 << SFRAME_FRE_ADDR* bytes. */
@@ -499,7 +516,7 @@ sframe_scan_rows(struct sframe_reader *reader, const struct sframe_table *table,
 		 const struct sframe_function *func,
 		 struct sframe_found *found, const bool direct)
 {
-	const u32 start_bits = 8 << func->fre_type, head = (1 << func->fre_type) + 1;
+	const u32 head = (1 << func->fre_type) + 1, start_bits = 8 * head - 8;
 	const u32 rows = min(func->num_rows, reader->budget);
 	const u64 start_mask = (1ULL << start_bits) - 1;
 	const u64 end = table->fres_end;
@@ -507,25 +524,24 @@ sframe_scan_rows(struct sframe_reader *reader, const struct sframe_table *table,
 	u32 previous = 0, left;
 
 	for (left = rows; left; left--) {
-		u32 start, len;
 		u64 word;
+		u32 start;
 		int ret;
 
 		if (direct && likely(at <= end - SFRAME_WORD))
 			ret = sframe_fetch(reader, &word, at, sizeof(word), true);
 		else
-			ret = sframe_load_row(reader, at, end, head, &word, direct);
+			ret = sframe_load_word(reader, at, end, head, &word, direct);
 		if (ret)
 			return ret;
 		start = word & start_mask;
 		if (start > func->offset)
 			break;
-		len = sframe_words_len(word >> start_bits);
-		if (start < previous || len == SFRAME_NO_LENGTH)
+		if (start < previous)
 			return -EBADMSG;
 		previous = start;
 		found_word = word;
-		at += head + len;
+		at += head + sframe_words_len(word >> start_bits);
 	}
 	reader->budget -= rows - left;
 	if (!left && rows < func->num_rows)
@@ -700,8 +716,12 @@ static __always_inline int sframe_decode_row(struct sframe_reader *reader,
 					     struct sframe_row *row)
 {
 	row->outermost = false;
-	row->signal = func->flags & SFRAME_SIGNAL;
-	row->plain = !(func->flags & (SFRAME_SIGNAL | SFRAME_FLEXIBLE));
+	row->signal = false;
+	row->plain = true;
+	if (unlikely(func->flags & (SFRAME_SIGNAL | SFRAME_FLEXIBLE))) {
+		row->signal = func->flags & SFRAME_SIGNAL;
+		row->plain = false;
+	}
 	if (unlikely(!found->any))
 		return !func->num_rows && func->flags & SFRAME_EMPTY_OUTERMOST ?
 		       sframe_decode_outermost(row) : -ENODATA;
@@ -774,7 +794,37 @@ static noinline int sframe_find_v3(struct sframe_reader *reader,
 				   const struct sframe_table *table, u64 ip,
 				   struct sframe_row *row)
 {
-	return sframe_find_direct(reader, table, ip, row, true, table->pcrel);
+	return sframe_find_direct(reader, table, ip, row, true, false);
+}
+
+static noinline int sframe_find_v3_pcrel(struct sframe_reader *reader,
+					 const struct sframe_table *table, u64 ip,
+					 struct sframe_row *row)
+{
+	return sframe_find_direct(reader, table, ip, row, true, true);
+}
+
+/**
+ * __sframe_find_row() - sframe_find_row() for an instruction in the table's text
+ * @reader: As there.
+ * @table: As there.
+ * @ip: As there, and in @table's text range.
+ * @row: As there.
+ *
+ * Context: As there.
+ * Return: As there.
+ */
+int __sframe_find_row(struct sframe_reader *reader,
+		      const struct sframe_table *table, u64 ip,
+		      struct sframe_row *row)
+{
+	if (!reader->direct)
+		return sframe_find_copied(reader, table, ip, row);
+	if (table->version == SFRAME_VERSION_3)
+		return table->pcrel ? sframe_find_v3_pcrel(reader, table, ip, row) :
+				      sframe_find_v3(reader, table, ip, row);
+	return table->pcrel ? sframe_find_v2_pcrel(reader, table, ip, row) :
+			      sframe_find_v2(reader, table, ip, row);
 }
 
 /**
@@ -794,11 +844,5 @@ int sframe_find_row(struct sframe_reader *reader,
 {
 	if (ip < table->text_start || ip >= table->text_end)
 		return -ENOENT;
-	if (!reader->direct)
-		return sframe_find_copied(reader, table, ip, row);
-	if (table->version == SFRAME_VERSION_3)
-		return sframe_find_v3(reader, table, ip, row);
-	if (table->pcrel)
-		return sframe_find_v2_pcrel(reader, table, ip, row);
-	return sframe_find_v2(reader, table, ip, row);
+	return __sframe_find_row(reader, table, ip, row);
 }

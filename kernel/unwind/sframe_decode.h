@@ -92,6 +92,9 @@ struct sframe_row {
 
 int sframe_open(struct sframe_reader *reader, u64 start, u64 end,
 		struct sframe_table *table);
+int __sframe_find_row(struct sframe_reader *reader,
+		      const struct sframe_table *table, u64 ip,
+		      struct sframe_row *row);
 int sframe_find_row(struct sframe_reader *reader,
 		    const struct sframe_table *table, u64 ip,
 		    struct sframe_row *row);
