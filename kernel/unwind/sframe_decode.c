@@ -342,7 +342,7 @@ sframe_read_function_v2(struct sframe_reader *reader,
  */
 static __always_inline int
 sframe_load_word(struct sframe_reader *reader, u64 at, u64 end, u32 head,
-		u64 *word, const bool direct)
+		 u64 *word, const bool direct)
 {
 	u64 left = end - at;
 	int ret;
@@ -475,15 +475,15 @@ sframe_find_function(struct sframe_reader *reader,
 }
 
 /*
- * Bytes of a row's data words, by its info byte without the uppermost bit: 32 info
- * bytes for each size of a word, of which two have the same number of words.
- */
-/*
  * There are no words of that size.  A row that is so long ends behind the rows, which
  * are less than 4 GiB, and this is what tells that it is wrong.
  */
 #define SFRAME_NO_LENGTH	0xffffffff
 
+/*
+ * Bytes of a row's data words, by its info byte without the uppermost bit: 32 info
+ * bytes for each size of a word, of which two have the same number of words.
+ */
 static const u32 sframe_lengths[] = {
 	0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7,
 	8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13, 14, 14, 15, 15,
@@ -544,10 +544,10 @@ sframe_scan_rows(struct sframe_reader *reader, const struct sframe_table *table,
 		at += head + sframe_words_len(word >> start_bits);
 	}
 	reader->budget -= rows - left;
-	if (!left && rows < func->num_rows)
-		return -E2BIG;
 	if (at > end)
 		return -EBADMSG;
+	if (!left && rows < func->num_rows)
+		return -E2BIG;
 	found->any = left < rows;
 	found->info = found_word >> start_bits;
 	found->len = sframe_words_len(found->info);

@@ -328,6 +328,8 @@ static const struct damage damages[] = {
 	  { { AT_ROW(ROWS_SMALL + 11), 1, 32 } } },
 	{ "offset_size_3", SMALL_AT, false, -EBADMSG, NULL,
 	  { { AT_ROW(ROWS_SMALL + 1), 1, SP(1, 3) } } },
+	{ "offset_size_3_of_the_last_row", SMALL_AT, false, -EBADMSG, NULL,
+	  { { AT_FDE(SMALL, num_fres), 4, 1 }, { AT_ROW(ROWS_SMALL + 1), 1, SP(1, 3) } } },
 	{ "three_offsets", SMALL_AT + 4, false, -EBADMSG, NULL,
 	  { { AT_FDE(SMALL, num_fres), 4, 1 }, { AT_ROW(ROWS_SMALL + 1), 1, SP(3, 0) } } },
 	{ "fifteen_wide_offsets", SMALL_AT + 4, false, -EBADMSG, NULL,

@@ -24,9 +24,10 @@
 
 #define MAX_SECTIONS 64
 
-/* Where a table has the version of its format, and its flags. */
+/* Where a table has the version of its format. */
 #define VERSION_AT 2
-#define FLAGS_AT 3
+/* SFRAME_F_FDE_FUNC_START_PCREL, of which libsframe 2.44 does not know. */
+#define FUNC_START_PCREL 0x4
 
 struct section {
 	char	name[32];
@@ -425,9 +426,11 @@ static const char *explain(const struct program *program,
 		return "row not yet defined";
 	if (!strcmp(section->name, ".plt.got") && !ours && !theirs)
 		return "ld says sp+16 of .plt.got";
-	if (program->unsorted && theirs == -ENOENT && !strcmp(symbol, "after_empty"))
+	if (program->unsorted && !ours && theirs == -ENOENT &&
+	    !strcmp(symbol, "after_empty"))
 		return "of two functions at one address lld's index has the empty one";
-	if (program->unsorted && theirs == -EOPNOTSUPP && !strcmp(symbol, "late_row"))
+	if (program->unsorted && !ours && theirs == -EOPNOTSUPP &&
+	    !strcmp(symbol, "late_row"))
 		return "LLVM has a row before it is defined";
 	if (table_version(&program->table) == 3)
 		return NULL;
@@ -532,18 +535,28 @@ static int by_start(const void *a, const void *b)
  * What a linker has to do with a table of version 2 from an assembler: the functions
  * in the order of their addresses, which count from where they stand.
  */
-static void sort_functions(struct test_elf *elf)
+static bool sort_functions(struct test_elf *elf)
 {
 	sframe_header *header = (sframe_header *)elf->sframe;
-	size_t index = sizeof(*header) + header->sfh_auxhdr_len + header->sfh_fdeoff;
-	sframe_func_desc_entry *fdes = (sframe_func_desc_entry *)(elf->sframe + index);
+	sframe_func_desc_entry *fdes;
+	size_t index;
 
+	if (elf->sframe_size < sizeof(*header) || table_version(elf) != 2 ||
+	    (header->sfh_preamble.sfp_flags & (SFRAME_F_FDE_SORTED | FUNC_START_PCREL)) !=
+	    FUNC_START_PCREL)
+		return false;
+	index = sizeof(*header) + header->sfh_auxhdr_len + header->sfh_fdeoff;
+	if (index > elf->sframe_size ||
+	    header->sfh_num_fdes > (elf->sframe_size - index) / sizeof(*fdes))
+		return false;
+	fdes = (sframe_func_desc_entry *)(elf->sframe + index);
 	for (u32 i = 0; i < header->sfh_num_fdes; i++)
 		fdes[i].sfde_func_start_address += i * sizeof(*fdes);
 	qsort(fdes, header->sfh_num_fdes, sizeof(*fdes), by_start);
 	for (u32 i = 0; i < header->sfh_num_fdes; i++)
 		fdes[i].sfde_func_start_address -= i * sizeof(*fdes);
 	header->sfh_preamble.sfp_flags |= SFRAME_F_FDE_SORTED;
+	return true;
 }
 
 static void compare_program(struct program *program)
@@ -557,15 +570,17 @@ static void compare_program(struct program *program)
 	int error;
 
 	error = open_table(elf, &table);
-	program->unsorted = !(elf->sframe[FLAGS_AT] & SFRAME_F_FDE_SORTED);
+	program->unsorted = sort_functions(elf);
 	if (program->unsorted) {
 		test_result(error == -EOPNOTSUPP, "%s_unsorted_is_refused: %s",
 			    program->name, test_error(error));
-		sort_functions(elf);
 		error = open_table(elf, &table);
 	}
 	if (!test_result(!error, "%s_opens: %s", program->name, test_error(error)))
 		return;
+	/* Without the linker of its -B, gcc takes the one that writes version 2. */
+	if (strstr(program->name, "-v3-"))
+		test_result(table_version(elf) == 3, "%s_is_version_3", program->name);
 	table.text_start = elf->text_start;
 	table.text_end = elf->text_end;
 	/*

@@ -38,8 +38,13 @@ FIXTURE_SETUP(i386_program_with_frame_pointers)
 
 FIXTURE_TEARDOWN(i386_program_with_frame_pointers)
 {
-	if (self->pid > 0)
-		unwind_perf_close(&self->perf);
+	int status;
+
+	if (self->pid <= 0)
+		return;
+	kill(self->pid, SIGKILL);
+	waitpid(self->pid, &status, 0);
+	unwind_perf_close(&self->perf);
 }
 
 /* Reads what compat_target prints: the fault, 31 frames of down(), main(). */
@@ -64,6 +69,7 @@ TEST_F(i386_program_with_frame_pointers, stack)
 	int out[2], start[2], status;
 	struct chain chain = { };
 	ssize_t len;
+	pid_t pid;
 
 	if (missing)
 		SKIP(return, "%s", missing);
@@ -75,6 +81,7 @@ TEST_F(i386_program_with_frame_pointers, stack)
 	if (!self->pid) {
 		char byte;
 
+		close(start[1]);
 		dup2(out[1], STDOUT_FILENO);
 		if (read(start[0], &byte, 1) == 1)
 			execl(path, path, NULL);
@@ -86,14 +93,16 @@ TEST_F(i386_program_with_frame_pointers, stack)
 				      UNWIND_ON_EXEC | variant->flags));
 	ASSERT_EQ(1, write(start[1], "", 1));
 	len = read(out[0], line, sizeof(line) - 1);
-	ASSERT_EQ(self->pid, waitpid(self->pid, &status, 0));
+	pid = self->pid;
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	self->pid = -1;
 	ASSERT_EQ(0, status) TH_LOG("%s does not run", path);
 	ASSERT_LT(0, len);
 	line[len] = 0;
 	read_chain(&chain, line);
 	ASSERT_EQ(33, chain.nr);
 	ASSERT_TRUE(variant->take(&self->perf, chain.ips[0], &record));
-	EXPECT_EQ(self->pid, record.tid);
+	EXPECT_EQ(pid, record.tid);
 	EXPECT_TRUE(chain_matches(&chain, &record));
 }
 

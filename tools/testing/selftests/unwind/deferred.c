@@ -714,6 +714,9 @@ static bool stop_with_request(struct child *child, struct unwind_perf *perf)
 	int status;
 
 	for (int i = 0; i < STOPS; i++) {
+		if (i)
+			ksft_print_msg("the stop's record was out: child %d of %d\n", i + 1,
+				       STOPS);
 		if (!start_child(child, SYS_kill, SELF, SIGSTOP, 0) ||
 		    open_software(perf, child->pid, PERF_COUNT_SW_CONTEXT_SWITCHES, 0) ||
 		    !let_go(child) ||

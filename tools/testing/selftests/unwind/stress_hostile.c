@@ -21,7 +21,6 @@
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -35,6 +34,7 @@
 #define STACK_WORDS	512
 #define DEEPEST		400
 #define DEEDS		4000
+#define ALARM_NS	50000000
 
 /**
  * struct hostile - a process
@@ -476,12 +476,27 @@ static bool make_arena(void)
 	return hostile.arena == at;
 }
 
+/*
+ * Signals for this thread, which end its waits too, by the process's own time: a slow
+ * kernel does not spend all of it in them.
+ */
+static bool be_interrupted(void)
+{
+	const struct itimerspec often = {
+		.it_value.tv_nsec = ALARM_NS, .it_interval.tv_nsec = ALARM_NS,
+	};
+	struct sigevent event = { .sigev_signo = SIGALRM, .sigev_notify = SIGEV_THREAD_ID };
+	timer_t timer;
+
+	event._sigev_un._tid = gettid();
+	return !timer_create(CLOCK_PROCESS_CPUTIME_ID, &event, &timer) &&
+	       !timer_settime(timer, 0, &often, NULL);
+}
+
 void stress_hostile(uint64_t seed)
 {
 	static struct helper main_thread, walked, damaging;
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_ONSTACK | SA_NODEFER };
-	/* By the process's own time: on a slow kernel there is time left between them. */
-	struct itimerval often = { .it_interval.tv_usec = 20000, .it_value.tv_usec = 20000 };
 	uint64_t random = seed | 1;
 	pthread_t thread;
 
@@ -490,7 +505,7 @@ void stress_hostile(uint64_t seed)
 	if (hostile.image < 0 || !make_arena())
 		_exit(1);
 	sigaction(SIGUSR1, &action, NULL);
-	sigaction(SIGPROF, &action, NULL);
+	sigaction(SIGALRM, &action, NULL);
 	main_thread.random = stress_random(&random);
 	if (!start_helper(&main_thread))
 		_exit(1);
@@ -498,7 +513,8 @@ void stress_hostile(uint64_t seed)
 	pthread_create(&thread, NULL, walked_thread, &walked);
 	damaging.random = stress_random(&random);
 	pthread_create(&thread, NULL, damaging_thread, &damaging);
-	setitimer(ITIMER_PROF, &often, NULL);
+	if (!be_interrupted())
+		_exit(1);
 	for (int i = 0; i < DEEDS; i++)
 		do_harm(&main_thread);
 	if (stress_below(&main_thread.random, 2))
