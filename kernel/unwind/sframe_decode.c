@@ -85,8 +85,8 @@ static const u8 __user *sframe_user(u64 at)
 }
 
 /*
- * Read @len bytes, which is a constant.  In place, whoever calls is between
- * user_read_access_begin() and _end(): no function may be called here.
+ * Read @len bytes, a constant and a multiple of four.  In place, whoever calls is
+ * between user_read_access_begin() and _end(): no function may be called here.
  */
 static __always_inline int sframe_fetch(struct sframe_reader *reader, void *to,
 					u64 from, const size_t len,
@@ -95,7 +95,6 @@ static __always_inline int sframe_fetch(struct sframe_reader *reader, void *to,
 	const u8 __user *at = sframe_user(from);
 	u64 eight;
 	u32 four;
-	u8 one;
 
 	if (!direct)
 		return reader->read(to, from, len);
@@ -111,10 +110,6 @@ static __always_inline int sframe_fetch(struct sframe_reader *reader, void *to,
 	if (len & 4) {
 		unsafe_get_user(four, (const u32 __user *)(at + (len & ~7)), fault);
 		put_unaligned(four, (u32 *)(to + (len & ~7)));
-	}
-	if (len & 1) {
-		unsafe_get_user(one, at + (len & ~1), fault);
-		*(u8 *)(to + (len & ~1)) = one;
 	}
 	return 0;
 fault:
