@@ -730,6 +730,14 @@ static __always_inline int sframe_decode_row(struct sframe_reader *reader,
 	return sframe_decode_default(reader, found, row);
 }
 
+static int sframe_find_copied(struct sframe_reader *reader,
+			      const struct sframe_table *table, u64 ip,
+			      struct sframe_row *row);
+
+/*
+ * A fault in place has the lookup begin anew, with copies of no more than it needs;
+ * the rows that were passed until then have not been charged.
+ */
 static __always_inline int sframe_find(struct sframe_reader *reader,
 				       const struct sframe_table *table, u64 ip,
 				       struct sframe_row *row, const bool direct,
@@ -741,12 +749,15 @@ static __always_inline int sframe_find(struct sframe_reader *reader,
 
 	if (direct && !user_read_access_begin(sframe_user(table->start),
 					      table->fres_end - table->start))
-		return -EFAULT;
+		return sframe_find_copied(reader, table, ip, row);
 	ret = sframe_find_function(reader, table, ip, &func, direct, v3, pcrel);
 	if (!ret)
 		ret = sframe_scan_rows(reader, table, &func, &found, direct);
-	if (direct)
+	if (direct) {
 		user_read_access_end();
+		if (unlikely(ret == -EFAULT))
+			return sframe_find_copied(reader, table, ip, row);
+	}
 	return ret ? ret : sframe_decode_row(reader, &func, &found, row);
 }
 
@@ -758,45 +769,33 @@ static noinline int sframe_find_copied(struct sframe_reader *reader,
 			   table->version == SFRAME_VERSION_3, table->pcrel);
 }
 
-static __always_inline int sframe_find_direct(struct sframe_reader *reader,
-					      const struct sframe_table *table,
-					      u64 ip, struct sframe_row *row,
-					      const bool v3, const bool pcrel)
-{
-	int ret = sframe_find(reader, table, ip, row, true, v3, pcrel);
-
-	if (unlikely(ret == -EFAULT))
-		ret = sframe_find_copied(reader, table, ip, row);
-	return ret;
-}
-
 /* The sorts of table that linkers write have code of their own. */
 static noinline int sframe_find_v2(struct sframe_reader *reader,
 				   const struct sframe_table *table, u64 ip,
 				   struct sframe_row *row)
 {
-	return sframe_find_direct(reader, table, ip, row, false, false);
+	return sframe_find(reader, table, ip, row, true, false, false);
 }
 
 static noinline int sframe_find_v2_pcrel(struct sframe_reader *reader,
 					 const struct sframe_table *table, u64 ip,
 					 struct sframe_row *row)
 {
-	return sframe_find_direct(reader, table, ip, row, false, true);
+	return sframe_find(reader, table, ip, row, true, false, true);
 }
 
 static noinline int sframe_find_v3(struct sframe_reader *reader,
 				   const struct sframe_table *table, u64 ip,
 				   struct sframe_row *row)
 {
-	return sframe_find_direct(reader, table, ip, row, true, false);
+	return sframe_find(reader, table, ip, row, true, true, false);
 }
 
 static noinline int sframe_find_v3_pcrel(struct sframe_reader *reader,
 					 const struct sframe_table *table, u64 ip,
 					 struct sframe_row *row)
 {
-	return sframe_find_direct(reader, table, ip, row, true, true);
+	return sframe_find(reader, table, ip, row, true, true, true);
 }
 
 /**

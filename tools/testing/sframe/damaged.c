@@ -448,7 +448,7 @@ static void test_text_range(void)
 
 /*
  * A fault at a byte may only matter when the byte is needed: the answer is the
- * right one or -EFAULT.
+ * right one or -EFAULT, with a budget of the rows that are passed and the one behind.
  */
 static void test_faults(void)
 {
@@ -457,15 +457,20 @@ static void test_faults(void)
 		STUBS_AT + 0x3b, LAST_AT + 1, LAST_AT + 0xff, LAST_AT - 1, TEXT_END - 1,
 	};
 	unsigned int wrong = 0, faults = 0, rights = 0;
+	u64 end = TABLE + sizeof(struct image);
 	char text[64];
 
 	set_good(false);
-	for (size_t i = 0; i < ARRAY_SIZE(ips); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(ips); i++) {
+		u32 need;
+
+		test_memory.fault = 0;
+		need = look_up(ips[i]).passed;
 		for (u64 at = 0; at < sizeof(struct image); at++) {
 			struct outcome out;
 
 			test_memory.fault = TABLE + at;
-			out = look_up(ips[i]);
+			out = look_up_in(end, TEXT, TEXT_END, ips[i], need + 1);
 			test_row_text(out.error, &out.row, text, sizeof(text));
 			if (out.error == -EFAULT)
 				faults++;
@@ -477,6 +482,7 @@ static void test_faults(void)
 			if (at < sizeof(struct sframe_header) && out.opened)
 				wrong++;
 		}
+	}
 	test_result(!wrong && faults && rights,
 		    "fault_at_every_byte: %u -EFAULT, %u right rows, %u wrong", faults,
 		    rights, wrong);
