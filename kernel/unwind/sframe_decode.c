@@ -332,8 +332,8 @@ sframe_read_function_v2(struct sframe_reader *reader,
 }
 
 /*
- * Load what is at @at, a row or a function's attributes, where that is not a matter of
- * one whole load in place: its first @head bytes, and behind the last row what there is.
+ * Load what is at @at, a row or a function's attributes, of which @head bytes are needed.
+ * In place that is a whole word, or behind the last one what there is up to @end.
  */
 static __always_inline int
 sframe_load_word(struct sframe_reader *reader, u64 at, u64 end, u32 head,
@@ -342,6 +342,8 @@ sframe_load_word(struct sframe_reader *reader, u64 at, u64 end, u32 head,
 	u64 left = end - at;
 	int ret;
 
+	if (direct && likely(at <= end - SFRAME_WORD))
+		return sframe_fetch(reader, word, at, SFRAME_WORD, true);
 	if (at > end || left < head)
 		return -EBADMSG;
 	*word = 0;
@@ -375,11 +377,7 @@ sframe_read_attributes(struct sframe_reader *reader,
 	u64 at = table->fres + fre_off, word;
 	int ret;
 
-	/* In place a whole word, where the first row follows. */
-	if (direct && likely(at + sizeof(word) <= table->fres_end))
-		ret = sframe_fetch(reader, &word, at, sizeof(word), true);
-	else
-		ret = sframe_load_word(reader, at, table->fres_end, len, &word, direct);
+	ret = sframe_load_word(reader, at, table->fres_end, len, &word, direct);
 	if (ret)
 		return ret;
 	/* Whoever sets more than is known here means something by it. */
@@ -523,10 +521,7 @@ sframe_scan_rows(struct sframe_reader *reader, const struct sframe_table *table,
 		u32 start;
 		int ret;
 
-		if (direct && likely(at <= end - SFRAME_WORD))
-			ret = sframe_fetch(reader, &word, at, sizeof(word), true);
-		else
-			ret = sframe_load_word(reader, at, end, head, &word, direct);
+		ret = sframe_load_word(reader, at, end, head, &word, direct);
 		if (ret)
 			return ret;
 		start = word & start_mask;
