@@ -13,6 +13,9 @@ perf_callchain_hold(struct pt_regs *regs, bool kernel, bool user,
 		    u32 max_stack, bool crosstask, int *rctx);
 void perf_callchain_keep(int rctx);
 void perf_callchain_release(int rctx);
-int perf_callchain_reserve(u32 max_stack);
+int perf_callchain_reserve(u32 words);
+void perf_callchain_unreserve(void);
+int perf_callchain_begin(const struct perf_callchain_entry *callchain);
+void perf_callchain_end(int mark);
 
 #endif /* _LINUX_PERF_CALLCHAIN_H */

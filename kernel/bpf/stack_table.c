@@ -3,10 +3,9 @@
  * A set of call stacks, each known by a small number, for
  * BPF_MAP_TYPE_STACK_TRACE.
  *
- * Every function may be called in any context, NMI included, with the exception
- * of init and destroy; no function takes a lock or waits for another CPU or for
- * the code that it interrupted.  The caller is an RCU reader and stays on its
- * CPU.  What the table promises:
+ * Every function may be called in any context, NMI included, except init and
+ * destroy.  No function takes a lock or waits for another CPU or for the code that
+ * it interrupted.  The caller stays on its CPU.  What the table promises:
  *
  *  - A table of N entries holds N different stacks.  An insertion fails only
  *    with -ENOMEM: N stacks are stored, or there is no memory.
@@ -22,15 +21,18 @@
  *                  |
  *                  | {hash:32, pending:1, id:31}, 0: free
  *                  v
- *   elems   [ index of id ] ---> struct bpf_stack_elem {hash, id, words}
+ *   records [ index of id ]: {hash, id, cell, number of words, first block}
+ *                                                                   |
+ *                                                                   v
+ *   pool                                          blocks of words, linked
  *
- * A stack's home is a line of eight words, a cache line, chosen by its hash.  It
- * is in the first line from there that has a free cell.  There are 7/4 cells for
- * each entry, so that nineteen of twenty are at home even in a full table, and a
- * cell says enough of the hash that only a match is followed.  ctl says how far
- * from home the stacks of this home went ("reach"): a search reads the lines
- * from home up to there.  A search does not stop at a free cell, so deleting is
- * to clear the cell; there are no tombstones, and nothing rots.  The other half
+ * A stack's home is a line of eight words, a cache line, chosen by its hash.  The
+ * stack is in the first line from there that has a free cell.  There are 7/4 cells
+ * for each entry, so that nineteen of twenty stacks are at home even in a full
+ * table, and a cell says enough of the hash that only a match is followed.  ctl
+ * says how far from home the stacks of this home went ("reach"): a search reads the
+ * lines from home up to there.  A search does not stop at a free cell, so deleting
+ * is to clear the cell; there are no tombstones, and nothing rots.  The other half
  * of ctl is a version, which lets a deleter lower the reach, see shrink().
  *
  * Storing a stack takes three steps on the cells:
@@ -39,45 +41,59 @@
  *   settle   look at all the cells where the same stack may be.  Stored: give
  *            up the claim, the other id is the answer.  Pending: its owner is
  *            in this function as well, on another CPU or interrupted by us, so
- *            waiting is no choice.  The one that is nearer to home goes on:
- *            clear the other one, be it ours; when it was ours, go on with that
- *            one in its owner's place.
+ *            waiting is no choice.  The claim that is nearer to home goes on:
+ *            clear the other one, even if it is ours; when it was ours, go on
+ *            with that one in its owner's place.
  *   confirm  {hash, pending, id} -> {hash, id}      one cmpxchg
  *
  * Only a confirmed cell is an answer to a search, so an id is handed out only
- * after this step, by whomever.  Why two cells A and B of the same stack cannot
- * both be confirmed: before either is, somebody settles who saw it claimed.  If
- * the one for A did not see B, then B was claimed after that look, so whoever
- * settles for B looks at A's cell after A's claim and sees it.  A cell's word is
- * never used again, since a cleared one's index gets another generation: no
- * cmpxchg takes a new claim for the one that was looked at.
+ * after this step, by the owner of the claim or a helper.  Why two cells A and B of
+ * the same stack cannot both be confirmed: before either is, somebody settles who
+ * saw it claimed.  If the one for A did not see B, then B was claimed after that
+ * look, so the one who settles for B looks at A's cell after A's claim and sees it.
+ * A cell's word is never used again, since each release of a record changes its id:
+ * no cmpxchg takes a new claim for the one that was looked at.
  *
  * This needs no bound on tries: a claim is cleared only for one that is stored
  * or nearer, and to be nearer over and over takes others who delete.  One cmpxchg
  * for all three steps would do if nobody deleted, as then all who insert the same
  * stack meet at the same free cell.
  *
- * Lifetime of an element:
+ * Lifetime of a record and its blocks:
  *
- *   allocate, fill                  private
- *   elems[index] := element         (A) readable through its id or a cell
- *   claim, settle, confirm          stored
- *   cell := 0                       not there any more; whose cmpxchg does this,
- *                                   to a stored one or a claim, owns element
- *                                   and index
- *   elems[index] := NULL            unreachable
- *   generation + 1, index free      (B) the index may have another owner
- *   bpf_stack_elem_free()           memory is used again after a grace period
+ *   take from the free lists        (A) private
+ *   fill, claim                     (B) readable through the cell
+ *   settle, confirm                 stored
+ *   cell := 0                       (C) not there any more; the context whose
+ *                                   cmpxchg does this, to a stored cell or a
+ *                                   claim, owns record and blocks
+ *   next id, put on the free lists  (D) may be taken again at once
  *
- * Pairs: rcu_assign_pointer() at (A) in publish() with rcu_dereference() in
- * elem_get().  atomic64_fetch_andnot() at (B) in index_put() with
- * atomic64_fetch_or() in index_get(): gens[] and elems[] change hands there.
- * Each cmpxchg on a cell is a full barrier; the proof above needs that of claim.
+ * There is no grace period.  A reader may find a record and read it while it is
+ * released and filled for another stack, so it reads the cell, then record and
+ * words, and then the cell again.  If the cell has not changed, nobody had cleared
+ * it before the reads; if it has, the stack was deleted meanwhile and what was read
+ * is thrown away.  Every number that a reader follows is valid at any time.
  *
- * A cell that was read may be cleared before its element is loaded.  The element
- * has the whole id, and the index got another generation when it was freed, so a
- * mismatch means "deleted in between".
+ * Ordering:
+ *
+ *  - Only a cmpxchg that succeeds is a full barrier.  The proof above needs that of
+ *    claim, against the loads of settle.  A failed cmpxchg on a cell orders
+ *    nothing, and nothing relies on it: its caller looks again at what it returned.
+ *  - (B) pairs with the loads of record and words in rec_equal() and
+ *    bpf_stack_table_copy(), which depend on the cell by address.
+ *  - (C), then (D), then (A) by the next owner, each a successful cmpxchg, order the
+ *    clearing of a cell before the writes of the next owner.  They pair with
+ *    smp_rmb() in still_there().  tools/testing/stack_table/litmus has the proofs.
+ *  - shrink() has to read ctl before the lines up to the reach that it found there.
+ *    Their addresses depend on the reach, but a compiler may know a reach by
+ *    comparison, so this is an acquire.  It pairs with cover(), whose cmpxchg follows
+ *    the claim.
+ *  - settle() needs no order between ctl and the far lines: both are read after the
+ *    claim.  If it misses a raised reach or a far cell, the one who made it looks
+ *    after our claim.
  */
+#include "stack_list.h"
 #include "stack_table.h"
 
 /* Words in a line: one cache line.  The tests use shorter ones as well. */
@@ -92,6 +108,15 @@
  * claim and one stack that was stored at the same time as the last entry.
  */
 #define STACK_EXTRA		8
+
+/* Blocks at creation at most, 4 MiB: the worker has time to bring the others. */
+#define STACK_FILL_MAX		(1U << 15)
+
+/* Blocks of a small table, 128 KiB, if its stacks may need as many. */
+#define STACK_FILL_SMALL	(1U << 10)
+
+/* Blocks at creation at least, with number 0 a page. */
+#define STACK_FILL_MIN		31U
 
 /* Never 0, so that the cell of index 0, generation 0 is not a free one. */
 static u32 hash_tag(u64 hash)
@@ -135,25 +160,28 @@ static u32 line_distance(const struct bpf_stack_table *table, u32 from, u32 to)
 	return to >= from ? to - from : to + (table->nr_lines - from);
 }
 
-/* Both halves of the product: every bit of it depends on all of both. */
-static u64 fold(u64 a, u64 b)
+/* A word as 32 bits: what jhash2() hashes.  Two loads are less than a shift. */
+static __always_inline u32 word_fold(const u64 *word)
 {
-	return a * b ^ mul_u64_u64_shr(a, b, 64);
+	const u32 *half = (const u32 *)word;
+
+	return half[0] + half[1];
 }
 
 /**
  * bpf_stack_table_hash - hash a stack
- * @table:	Gives the seeds.
+ * @table:	Gives the seed.
  * @word:	The stack's words.
  * @nr:		Their number.
  *
- * One multiplication for two words, about 4 instructions for each.  jhash2() with
- * a random seed would do as well, at 19 to 27: so much more bpf_get_stackid() of a
- * stored stack took for each frame with it, counted by QEMU's -icount, less what
- * bpf_get_stack() took for that frame.  It was 19 with BPF_F_FAST_STACK_CMP, which
- * only hashes, and 27 with the copy and the comparison.
+ * This is jhash2() of the words, each folded to 32 bits as it is read: one mix for
+ * three frames instead of one and a half, and no buffer.  jhash2() returns one of
+ * its three registers; here a second one makes it 64 bits.
  *
- * The seeds are random and secret, so nobody can choose stacks that collide.
+ * Somebody who can choose return addresses can choose stacks that collide: two
+ * words whose halves have the same sum are the same to the hash, whatever the seed.
+ * Colliding stacks are stored all the same, each in a line farther from home, and
+ * told apart by all their words.
  *
  * Return: the hash, an odd number: the lower half selects the line, the whole is
  * what BPF_F_FAST_STACK_CMP compares
@@ -161,71 +189,94 @@ static u64 fold(u64 a, u64 b)
 u64 bpf_stack_table_hash(const struct bpf_stack_table *table, const u64 *word,
 			 u32 nr)
 {
-	const u64 seed = table->seed[0];
-	u64 hash = table->seed[1] ^ nr;
+	u32 a, b, c;
 
-	for (; nr >= 2; nr -= 2, word += 2)
-		hash = fold(word[0] ^ seed, word[1] ^ hash);
-	if (nr)
-		hash = fold(word[0] ^ seed, table->seed[2] ^ hash);
-	return fold(hash ^ seed, table->seed[2]) | 1;
+	a = b = c = JHASH_INITVAL + (nr << 2) + table->seed;
+	for (; nr > 3; nr -= 3, word += 3) {
+		a += word_fold(&word[0]);
+		b += word_fold(&word[1]);
+		c += word_fold(&word[2]);
+		__jhash_mix(a, b, c);
+	}
+	switch (nr) {
+	case 3:
+		c += word_fold(&word[2]);
+		fallthrough;
+	case 2:
+		b += word_fold(&word[1]);
+		fallthrough;
+	case 1:
+		a += word_fold(&word[0]);
+		__jhash_final(a, b, c);
+	}
+	return (u64)b << 32 | c | 1;
 }
 
+/*
+ * @a is in a block, and may be changing: its stack may be deleted, and the block
+ * taken again.  A full block is three rounds.
+ */
 static __always_inline bool words_equal(const u64 *a, const u64 *b, u32 nr)
 {
-	for (; nr >= 4; nr -= 4, a += 4, b += 4) {
-		if (a[0] != b[0] || a[1] != b[1] || a[2] != b[2] || a[3] != b[3])
+	const u64 *end = b + nr;
+
+	BUILD_BUG_ON(STACK_BLOCK_WORDS % 5);
+	for (; end - b >= 5; a += 5, b += 5) {
+		if (READ_ONCE(a[0]) != b[0] || READ_ONCE(a[1]) != b[1] ||
+		    READ_ONCE(a[2]) != b[2] || READ_ONCE(a[3]) != b[3] ||
+		    READ_ONCE(a[4]) != b[4])
 			return false;
 	}
-	while (nr--) {
-		if (*a++ != *b++)
-			return false;
-	}
-	return true;
-}
-
-static noinline bool segs_equal(const struct bpf_stack_elem *elem,
-				const u64 *word, u32 nr)
-{
-	const u64 *seg;
-	u32 n;
-
-	for (seg = elem_next(elem); nr; seg = seg_next(seg), word += n, nr -= n) {
-		n = min_t(u32, nr, STACK_SEG_WORDS - 1);
-		if (!words_equal(seg + 1, word, n))
+	for (; b < end; a++, b++) {
+		if (READ_ONCE(*a) != *b)
 			return false;
 	}
 	return true;
 }
 
-static __always_inline bool elem_equal(const struct bpf_stack_elem *elem,
-				       const struct bpf_stack_key *key)
+/* Whether @rec is the stack of @key; valid only if still_there() afterwards. */
+static __always_inline bool rec_equal(const struct bpf_stack_table *table,
+				      const struct bpf_stack_rec *rec,
+				      const struct bpf_stack_key *key)
 {
-	u32 n;
+	const struct bpf_stack_block *block;
+	const u64 *word = key->word;
+	u32 nr = key->nr, number, n;
 
-	if (elem->hash != key->hash)
-		return false;
 	if (key->fast)
-		return true;
-	if (elem->nr != key->nr)
+		return READ_ONCE(rec->hash) == key->hash;
+	if (READ_ONCE(rec->nr) != nr)
 		return false;
-	n = elem_words(key->nr);
-	if (!words_equal(elem->word, key->word, n))
-		return false;
-	return likely(n == key->nr) ||
-	       segs_equal(elem, key->word + n, key->nr - n);
+	number = READ_ONCE(rec->block);
+	for (;;) {
+		if (unlikely(!number))
+			return false;
+		block = bpf_stack_block(&table->pool, number);
+		n = min_t(u32, nr, STACK_BLOCK_WORDS);
+		if (!words_equal(block->word, word, n))
+			return false;
+		nr -= n;
+		if (!nr)
+			return true;
+		word += n;
+		number = READ_ONCE(block->next);
+	}
 }
 
-/* The element of @id, stored or pending; pairs with publish(). */
-static struct bpf_stack_elem *elem_get(const struct bpf_stack_table *table,
-				       u32 id)
+static struct bpf_stack_rec *rec_of(const struct bpf_stack_table *table, u32 id)
 {
-	u32 index = bpf_stack_table_index(table, id);
-	struct bpf_stack_elem *elem;
+	return &table->recs[bpf_stack_table_index(table, id)];
+}
 
-	elem = rcu_dereference_check(table->elems[index],
-				     rcu_read_lock_any_held());
-	return elem && elem->id == id ? elem : NULL;
+/*
+ * Called after reading what @cell stands for: false if it was cleared, so that what
+ * was read may be of another stack.
+ */
+static __always_inline bool still_there(const atomic64_t *cell, u64 word)
+{
+	/* Pairs with the cmpxchg that clears the cell, see "Ordering". */
+	smp_rmb();
+	return likely((u64)atomic64_read(cell) == word);
 }
 
 /* The id of the stack of @key, or -ENOENT. */
@@ -235,12 +286,11 @@ static __always_inline int find_key(const struct bpf_stack_table *table,
 	u32 tag = hash_tag(key->hash), line = tag_home(table, tag), reach, i;
 	const atomic64_t *cells = &table->cells[line * STACK_LINE];
 	const u64 stored = cell_stored(tag, 0);
-	const struct bpf_stack_elem *elem;
 	u64 cell;
 
 	/*
-	 * Who stores a stack raises the reach before it confirms, and who
-	 * lowers it does so to where a stack is: see cover() and shrink().
+	 * An inserter raises the reach before it confirms, and a deleter lowers
+	 * it only down to a line with a stack: see cover() and shrink().
 	 */
 	reach = ctl_reach(atomic64_read(cells));
 	for (;;) {
@@ -249,9 +299,9 @@ static __always_inline int find_key(const struct bpf_stack_table *table,
 			/* Same tag, and not pending */
 			if ((cell ^ stored) >= STACK_PENDING)
 				continue;
-			elem = elem_get(table, cell_id(cell));
-			if (elem && elem_equal(elem, key))
-				return elem->id;
+			if (rec_equal(table, rec_of(table, cell_id(cell)), key) &&
+			    still_there(&cells[i], cell))
+				return cell_id(cell);
 		}
 		if (likely(!reach))
 			return -ENOENT;
@@ -261,71 +311,53 @@ static __always_inline int find_key(const struct bpf_stack_table *table,
 	}
 }
 
-/*
- * Take a free index.  About half of them are free, and the search goes on where
- * the last one ended: an index comes back after all others had their turn, so
- * its generations last as long as can be.  Returns -1 when there is none, which
- * takes more insertions at a time than STACK_EXTRA allows for.
- */
-static s64 index_get(struct bpf_stack_table *table)
+/* A free record's link; @nr of a free record means nothing else. */
+static u32 *rec_link(const void *table, u32 number)
 {
-	u64 cursor = atomic64_read(&table->cursor), free, bit;
-	u32 mask = table->nr_index - 1, at = cursor, n = 0;
-	atomic64_t *used;
+	const struct bpf_stack_table *t = table;
 
-	/* One word more than there are: the first one is looked at twice. */
-	while (n <= table->nr_index / 64) {
-		used = &table->used[at / 64];
-		free = ~(u64)atomic64_read(used) & (~0ULL << (at % 64));
-		if (!free) {
-			at = (round_down(at, 64) + 64) & mask;
-			n++;
-			continue;
-		}
-		bit = free & -free;
-		/* Pairs with index_put(): elems[at] and gens[at] are ours. */
-		if (atomic64_fetch_or(bit, used) & bit)
-			continue;
-		at = round_down(at, 64) + __ffs64(bit);
-		/* A late writer must not set the cursor back. */
-		atomic64_cmpxchg(&table->cursor, cursor, (at + 1) & mask);
-		return at;
+	return &t->recs[number - 1].nr;
+}
+
+/*
+ * Take a free record.  There are two lists: one to take from, one to put on.  When
+ * the first is empty they change roles, so that a record comes back after all
+ * others had their turn, and its ids last as long as can be.  Returns its index, or
+ * -1 when there is none, which takes more insertions at a time than STACK_EXTRA
+ * allows for.
+ */
+static s64 rec_take(struct bpf_stack_table *table)
+{
+	u32 turn = READ_ONCE(table->turn), number;
+
+	number = stack_list_take(&table->free[turn % 2], 1, rec_link, table);
+	if (unlikely(!number)) {
+		/* If another context has changed it, leave it as it is. */
+		cmpxchg(&table->turn, turn, turn + 1);
+		number = stack_list_take(&table->free[(turn + 1) % 2], 1,
+					 rec_link, table);
 	}
-	return -1;
+	return (s64)number - 1;
 }
 
-/* Pairs with index_get(). */
-static void index_put(struct bpf_stack_table *table, u32 index)
+/* Return the record with the index @index; nobody may find its blocks any more. */
+static void rec_put(struct bpf_stack_table *table, u32 index)
 {
-	atomic64_fetch_andnot(BIT_ULL(index % 64), &table->used[index / 64]);
+	u32 turn = READ_ONCE(table->turn);
+
+	stack_list_put(&table->free[(turn + 1) % 2], index + 1, index + 1,
+		       rec_link, table);
 }
 
-/*
- * Give the element its id and make it readable; pairs with elem_get().  Nobody
- * knows the id yet, and no cell has it.
- */
-static void publish(struct bpf_stack_table *table, struct bpf_stack_elem *elem,
-		    u32 index)
+/* Free what an id stood for; the caller is the only owner, and no cell has the id. */
+static void release(struct bpf_stack_table *table, u32 id)
 {
-	u32 id = table->gens[index] << table->index_bits | index;
+	struct bpf_stack_rec *rec = rec_of(table, id);
 
-	elem->id = id & ~(u32)STACK_PENDING;
-	elem->cell = 0;
-	rcu_assign_pointer(table->elems[index], elem);
-}
-
-/* Undo publish(); the caller is the only owner. */
-static void unpublish(struct bpf_stack_table *table, u32 id)
-{
-	u32 index = bpf_stack_table_index(table, id);
-	struct bpf_stack_elem *elem;
-
-	elem = rcu_dereference_protected(table->elems[index], true);
-	RCU_INIT_POINTER(table->elems[index], NULL);
-	/* Whoever has the old id must not get the next stack. */
-	table->gens[index]++;
-	index_put(table, index);
-	bpf_stack_elem_free(&table->mem, elem);
+	bpf_stack_pool_put(&table->pool, rec->block, rec->nr);
+	/* The old id must not name the next stack. */
+	WRITE_ONCE(rec->id, (id + table->nr_index) & ~(u32)STACK_PENDING);
+	rec_put(table, bpf_stack_table_index(table, id));
 }
 
 /* A claim, maybe another inserter's: its stack, where that is at home, its cell. */
@@ -336,9 +368,9 @@ struct stack_claim {
 	u64 cell;
 };
 
-/* Claim the first free cell from home, for @elem; false: there is none. */
+/* Claim the first free cell from home, for @rec; false: there is none. */
 static bool claim_cell(struct bpf_stack_table *table, struct stack_claim *claim,
-		       struct bpf_stack_elem *elem)
+		       struct bpf_stack_rec *rec)
 {
 	atomic64_t *cells;
 	u32 d, i, line;
@@ -350,7 +382,7 @@ static bool claim_cell(struct bpf_stack_table *table, struct stack_claim *claim,
 			if (atomic64_read(&cells[i]))
 				continue;
 			/* Read by stored_get() once the cell is confirmed. */
-			WRITE_ONCE(elem->cell, line + i);
+			WRITE_ONCE(rec->cell, line + i);
 			if (atomic64_cmpxchg(&cells[i], 0, claim->cell))
 				continue;
 			claim->at = line + i;
@@ -407,7 +439,7 @@ static bool line_has_home(const struct bpf_stack_table *table, u32 line,
 static void shrink(struct bpf_stack_table *table, u32 home)
 {
 	atomic64_t *ctl = &table->cells[home * STACK_LINE];
-	u64 old = atomic64_read(ctl);
+	u64 old = atomic64_read_acquire(ctl);
 	u32 reach = ctl_reach(old);
 
 	while (reach &&
@@ -423,9 +455,7 @@ static void shrink(struct bpf_stack_table *table, u32 home)
  */
 static bool drop(struct bpf_stack_table *table, u32 at, u64 cell)
 {
-	u32 index = bpf_stack_table_index(table, cell_id(cell));
 	u32 home = tag_home(table, cell >> 32);
-	struct bpf_stack_elem *elem;
 
 	if ((u64)atomic64_cmpxchg(&table->cells[at], cell, 0) != cell)
 		return false;
@@ -433,24 +463,27 @@ static bool drop(struct bpf_stack_table *table, u32 at, u64 cell)
 	/* Ours alone: the cmpxchg succeeds for one of all who try. */
 	if (unlikely(at / STACK_LINE != home))
 		shrink(table, home);
-	if (cell & STACK_PENDING) {
+	if (cell & STACK_PENDING)
 		this_cpu_inc(table->stats->races);
-	} else {
-		elem = rcu_dereference_protected(table->elems[index], true);
+	else
 		atomic64_dec(&table->count);
-		this_cpu_add(table->stats->bytes, -(u64)elem->bytes);
-	}
-	unpublish(table, cell_id(cell));
+	release(table, cell_id(cell));
 	return true;
 }
 
-/* Is what the cell with the tag of @key stands for the same stack? */
-static noinline bool cell_equal(const struct bpf_stack_table *table, u64 cell,
+/*
+ * Does @word, read from @cell, stand for the stack of @key?  If the cell has changed,
+ * then no: a claim made there since is settled later, by one who sees ours.
+ */
+static noinline bool cell_equal(const struct bpf_stack_table *table,
+				const atomic64_t *cell, u64 word,
 				const struct bpf_stack_key *key)
 {
-	const struct bpf_stack_elem *elem = elem_get(table, cell_id(cell));
-
-	return elem && elem_equal(elem, key);
+	if (!rec_equal(table, rec_of(table, cell_id(word)), key))
+		return false;
+	/* As in still_there(), but it may have been confirmed meanwhile. */
+	smp_rmb();
+	return !(((u64)atomic64_read(cell) ^ word) & ~STACK_PENDING);
 }
 
 /*
@@ -480,7 +513,7 @@ static u32 settle(struct bpf_stack_table *table, const struct stack_claim *claim
 				continue;
 			/* Look again when somebody else changed it. */
 			while (cell >> 32 == tag &&
-			       cell_equal(table, cell, claim->key)) {
+			       cell_equal(table, &cells[i], cell, claim->key)) {
 				if (rank < mine || !(cell & STACK_PENDING)) {
 					*found = cell;
 					return line + i;
@@ -501,7 +534,6 @@ static u32 settle(struct bpf_stack_table *table, const struct stack_claim *claim
  */
 static int finish(struct bpf_stack_table *table, struct stack_claim *claim)
 {
-	const struct bpf_stack_elem *elem;
 	u32 distance, reach, other;
 	u64 found;
 
@@ -524,16 +556,12 @@ static int finish(struct bpf_stack_table *table, struct stack_claim *claim)
 		claim->cell = found;
 	}
 
-	/* Once it is confirmed, anybody may delete it. */
-	elem = elem_get(table, cell_id(claim->cell));
-	if (!elem ||
-	    (u64)atomic64_cmpxchg(&table->cells[claim->at], claim->cell,
+	if ((u64)atomic64_cmpxchg(&table->cells[claim->at], claim->cell,
 				  claim->cell & ~STACK_PENDING) != claim->cell)
 		return -EAGAIN;
 	atomic64_inc(&table->count);
-	this_cpu_add(table->stats->bytes, elem->bytes);
 	this_cpu_inc(table->stats->stored);
-	return elem->id;
+	return cell_id(claim->cell);
 }
 
 /*
@@ -563,41 +591,36 @@ static bool evict(struct bpf_stack_table *table,
 	return false;
 }
 
-/*
- * A new element with the stack of @key, published, and a claim for it; false: no
- * memory.
- */
-static bool claim_new(struct bpf_stack_table *table,
-		      const struct bpf_stack_key *key, struct stack_claim *claim)
+/* A record with the stack of @key, not claimed yet; NULL: no memory. */
+static struct bpf_stack_rec *rec_new(struct bpf_stack_table *table,
+				     const struct bpf_stack_key *key)
 {
-	u32 tag = hash_tag(key->hash), id;
-	struct bpf_stack_elem *elem;
+	u32 block = bpf_stack_pool_take(&table->pool, key->word, key->nr);
+	struct bpf_stack_rec *rec;
 	s64 index;
 
-	elem = bpf_stack_elem_new(&table->mem, key);
-	if (!elem)
-		return false;
-	index = index_get(table);
-	if (index < 0) {
-		bpf_stack_elem_free(&table->mem, elem);
-		return false;
+	if (unlikely(!block))
+		return NULL;
+	index = rec_take(table);
+	if (unlikely(index < 0)) {
+		bpf_stack_pool_put(&table->pool, block, key->nr);
+		return NULL;
 	}
-	publish(table, elem, index);
-
-	/* From the claim on, the element belongs to who clears the cell. */
-	id = elem->id;
-	claim->key = key;
-	claim->home = tag_home(table, tag);
-	claim->cell = cell_stored(tag, id) | STACK_PENDING;
-	if (claim_cell(table, claim, elem))
-		return true;
-	unpublish(table, id);
-	return false;
+	rec = &table->recs[index];
+	/* Readers who found the record's last stack may still be here. */
+	WRITE_ONCE(rec->hash, key->hash);
+	WRITE_ONCE(rec->nr, key->nr);
+	WRITE_ONCE(rec->block, block);
+	return rec;
 }
 
+/*
+ * Pairs with the confirm before atomic64_inc() in finish(): a context that sees the
+ * count sees the stacks as well, and make_room() searches for its own among them.
+ */
 static bool is_full(const struct bpf_stack_table *table)
 {
-	return atomic64_read(&table->count) >= table->max_entries;
+	return atomic64_read_acquire(&table->count) >= table->max_entries;
 }
 
 static __always_inline int find_and_count(const struct bpf_stack_table *table,
@@ -616,36 +639,80 @@ static noinline int find_again(const struct bpf_stack_table *table,
 	return find_and_count(table, key);
 }
 
+/*
+ * Look whether there is room for one more stack, or make some.  Returns 0, the id
+ * of the stack of @key if that was the last one that got in, or -ENOMEM.
+ *
+ * Claims do not count: of two contexts that insert the same stack, the one that
+ * looks here later must not fail because of the other.  So there can be as many
+ * more than max_entries as there are insertions at that moment.
+ */
+static int make_room(struct bpf_stack_table *table,
+		     const struct bpf_stack_key *key, bool reuse)
+{
+	int id;
+
+	if (likely(!is_full(table)))
+		return 0;
+	id = find_again(table, key);
+	if (id >= 0)
+		return id;
+	if (reuse && evict(table, key))
+		return 0;
+	this_cpu_inc(table->stats->lost_full);
+	return -ENOMEM;
+}
+
+/* Claim a cell for @rec, which has the stack of @key, and bring that to its end. */
+static int insert_rec(struct bpf_stack_table *table,
+		      const struct bpf_stack_key *key, struct bpf_stack_rec *rec)
+{
+	u32 tag = hash_tag(key->hash), id = rec->id;
+	struct stack_claim claim = {
+		.key = key,
+		.home = tag_home(table, tag),
+		.cell = cell_stored(tag, id) | STACK_PENDING,
+	};
+
+	/* From the claim on, the record belongs to the one who clears the cell. */
+	if (likely(claim_cell(table, &claim, rec)))
+		return finish(table, &claim);
+	release(table, id);
+	return -ENOMEM;
+}
+
 /* Insert a stack that was not there a moment ago. */
 static noinline int insert(struct bpf_stack_table *table,
 			   const struct bpf_stack_key *key, bool reuse)
 {
-	struct stack_claim claim;
+	struct bpf_stack_rec *rec;
 	int id;
 
-	/*
-	 * Claims do not count: of two that insert the same stack, the one that
-	 * looks here later must not fail because of the other.  So there can be
-	 * as many more than max_entries as there are insertions at that moment.
-	 */
-	if (is_full(table) && !(reuse && evict(table, key))) {
-		/* Was it the last one that got in? */
-		id = find_again(table, key);
-		if (id >= 0)
+	/* To evict a stack makes sense only if there is memory for the new one. */
+	if (!reuse) {
+		id = make_room(table, key, false);
+		if (id)
 			return id;
-		this_cpu_inc(table->stats->lost_full);
-		return -ENOMEM;
 	}
-
 	do {
-		if (!claim_new(table, key, &claim)) {
+		rec = rec_new(table, key);
+		if (unlikely(!rec)) {
 			this_cpu_inc(table->stats->lost_nomem);
 			return -ENOMEM;
 		}
-		id = finish(table, &claim);
-		if (id < 0)
+		if (reuse) {
+			id = make_room(table, key, true);
+			if (id) {
+				release(table, rec->id);
+				return id;
+			}
+		}
+		id = insert_rec(table, key, rec);
+		if (id == -EAGAIN)
 			id = find_again(table, key);
-	} while (id < 0);
+	} while (id == -ENOENT);
+	if (unlikely(id == -ENOMEM))
+		this_cpu_inc(table->stats->lost_nomem);
 	return id;
 }
 
@@ -666,23 +733,42 @@ int bpf_stack_table_get(struct bpf_stack_table *table,
 }
 
 /*
- * The stored element of @id, where its cell is, and what is in it.  The cell
- * decides: what is pending, or has been cleared, is not there.
+ * The record of @id, where its cell is, and what is in it; NULL: not stored.  The
+ * cell decides: what is pending, or has been cleared, is not there.
  */
-static struct bpf_stack_elem *stored_get(const struct bpf_stack_table *table,
-					 u32 id, u32 *at, u64 *cell)
+static const struct bpf_stack_rec *
+stored_get(const struct bpf_stack_table *table, u32 id, u32 *at, u64 *cell)
 {
-	struct bpf_stack_elem *elem;
+	const struct bpf_stack_rec *rec;
 
 	if (id & (u32)STACK_PENDING)
 		return NULL;
-	elem = elem_get(table, id);
-	if (!elem)
+	rec = rec_of(table, id);
+	if (READ_ONCE(rec->id) != id)
 		return NULL;
-	/* Pairs with claim(). */
-	*at = READ_ONCE(elem->cell);
-	*cell = cell_stored(hash_tag(elem->hash), id);
-	return (u64)atomic64_read(&table->cells[*at]) == *cell ? elem : NULL;
+	*at = READ_ONCE(rec->cell);
+	*cell = cell_stored(hash_tag(READ_ONCE(rec->hash)), id);
+	return (u64)atomic64_read(&table->cells[*at]) == *cell ? rec : NULL;
+}
+
+/**
+ * bpf_stack_table_has - whether a stack that was found some time ago is there
+ * @table:	The table.
+ * @id:		Its id.
+ *
+ * It counts as found again.
+ *
+ * Return: whether it is stored
+ */
+bool bpf_stack_table_has(struct bpf_stack_table *table, u32 id)
+{
+	u64 cell;
+	u32 at;
+
+	if (!stored_get(table, id, &at, &cell))
+		return false;
+	this_cpu_inc(table->stats->hits);
+	return true;
 }
 
 /**
@@ -692,29 +778,35 @@ static struct bpf_stack_elem *stored_get(const struct bpf_stack_table *table,
  * @to:		Where to.
  * @nr:		Room there, in words; what the stack does not fill is zeroed.
  *
- * Return: number of words of the stack, which may be more than @nr, or -ENOENT
+ * Return: number of words of the stack, which may be more than @nr, or -ENOENT;
+ * then the room is undefined
  */
 int bpf_stack_table_copy(const struct bpf_stack_table *table, u32 id,
 			 u64 *to, u32 nr)
 {
-	const struct bpf_stack_elem *elem;
-	u32 at, n, part, left;
-	const u64 *seg;
+	const struct bpf_stack_rec *rec;
+	u32 at, n, i, number, words;
+	const struct bpf_stack_block *block;
 	u64 cell;
 
-	elem = stored_get(table, id, &at, &cell);
-	if (!elem)
+	rec = stored_get(table, id, &at, &cell);
+	if (!rec)
 		return -ENOENT;
 
-	left = min(nr, elem->nr);
-	n = min(left, elem_words(elem->nr));
-	memcpy(to, elem->word, n * sizeof(u64));
-	for (seg = elem_next(elem); n < left; seg = seg_next(seg), n += part) {
-		part = min_t(u32, left - n, STACK_SEG_WORDS - 1);
-		memcpy(to + n, seg + 1, part * sizeof(u64));
+	words = READ_ONCE(rec->nr);
+	number = READ_ONCE(rec->block);
+	for (n = 0; n < min(nr, words); number = READ_ONCE(block->next)) {
+		/* Deleted, and its blocks are linked otherwise */
+		if (!number)
+			return -ENOENT;
+		block = bpf_stack_block(&table->pool, number);
+		for (i = 0; i < STACK_BLOCK_WORDS && n < min(nr, words); i++)
+			to[n++] = READ_ONCE(block->word[i]);
 	}
+	if (!still_there(&table->cells[at], cell))
+		return -ENOENT;
 	memset(to + n, 0, (nr - n) * sizeof(u64));
-	return elem->nr;
+	return words;
 }
 
 /**
@@ -729,15 +821,13 @@ int bpf_stack_table_copy(const struct bpf_stack_table *table, u32 id,
  */
 int bpf_stack_table_next(const struct bpf_stack_table *table, s64 after)
 {
-	const struct bpf_stack_elem *elem;
-	u32 index, at;
+	u32 index, at, id;
 	u64 cell;
 
 	for (index = after + 1; index < table->nr_index; index++) {
-		elem = rcu_dereference_check(table->elems[index],
-					     rcu_read_lock_any_held());
-		if (elem && stored_get(table, elem->id, &at, &cell))
-			return elem->id;
+		id = READ_ONCE(table->recs[index].id);
+		if (stored_get(table, id, &at, &cell))
+			return id;
 	}
 	return -ENOENT;
 }
@@ -789,47 +879,92 @@ bpf_stack_table_stats(const struct bpf_stack_table *table)
  * bpf_stack_table_bytes - memory in use
  * @table:	The table.
  *
- * What waits for a grace period, or in the allocator's stock, is not included.
- *
  * Return: bytes, besides the structure itself
  */
 u64 bpf_stack_table_bytes(const struct bpf_stack_table *table)
 {
 	u64 bytes = (u64)table->nr_lines * STACK_LINE * sizeof(*table->cells);
 
-	bytes += (u64)table->nr_index *
-		 (sizeof(*table->elems) + sizeof(*table->gens));
-	bytes += table->nr_index / 64 * sizeof(*table->used);
+	bytes += (u64)table->nr_index * sizeof(*table->recs);
 	bytes += num_possible_cpus() * sizeof(*table->stats);
-	bytes += bpf_stack_mem_bytes(&table->mem);
-	return bytes + bpf_stack_table_stats(table).bytes;
+	return bytes + READ_ONCE(table->pool.bytes);
 }
 
 static void table_free(struct bpf_stack_table *table)
 {
 	free_percpu(table->stats);
-	bpf_map_area_free(table->used);
-	bpf_map_area_free(table->gens);
-	bpf_map_area_free(table->elems);
+	bpf_map_area_free(table->recs);
 	bpf_map_area_free(table->cells);
+}
+
+/* All records are free, and are taken in the order of their indexes. */
+static void recs_init(struct bpf_stack_table *table)
+{
+	u32 i;
+
+	for (i = 0; i < table->nr_index; i++) {
+		table->recs[i].id = i;
+		/* What stored_get() compares with a cell that is never equal. */
+		table->recs[i].hash = 1;
+		table->recs[i].cell = 1;
+		table->recs[i].nr = i + 2;
+	}
+	table->recs[table->nr_index - 1].nr = 0;
+	atomic64_set(&table->free[0], 1);
+}
+
+static int table_alloc(struct bpf_stack_table *table, u32 max_words, int node)
+{
+	int err = -ENOMEM;
+
+	table->cells = bpf_map_area_alloc((u64)table->nr_lines * STACK_LINE *
+					  sizeof(*table->cells), node);
+	table->recs = bpf_map_area_alloc((u64)table->nr_index *
+					 sizeof(*table->recs), node);
+	table->stats = alloc_percpu_gfp(struct bpf_stack_stats,
+					GFP_KERNEL_ACCOUNT);
+	if (table->cells && table->recs && table->stats)
+		err = bpf_stack_pool_init(&table->pool, table->max_entries,
+					  max_words, &table->count, node);
+	if (err)
+		table_free(table);
+	return err;
+}
+
+/* The number of blocks that a table begins with. */
+static u32 fill_blocks(u32 max_entries, u32 max_words, u32 fill_words)
+{
+	u64 longest = DIV_ROUND_UP(max_words, STACK_BLOCK_WORDS);
+	u64 nr = DIV_ROUND_UP(fill_words, STACK_BLOCK_WORDS);
+
+	/* A small table has room for the longest stacks: it is full in no time. */
+	if (nr)
+		nr = max_t(u64, nr * max_entries,
+			   min_t(u64, longest * max_entries, STACK_FILL_SMALL));
+	nr = min_t(u64, nr, STACK_FILL_MAX);
+	/* Two of the longest stacks, until the worker has been there. */
+	return max_t(u64, max_t(u64, nr, 2 * longest), STACK_FILL_MIN);
 }
 
 /**
  * bpf_stack_table_init - make an empty table
  * @table:	Zeroed memory.
  * @max_entries: Stacks that it is to hold, 1..BPF_STACK_TABLE_MAX_ENTRIES.
+ * @max_words:	Words of the longest stack.
+ * @fill_words:	Words of each stack for which memory is taken now; 0: only for the
+ *		first stacks.
  * @node:	NUMA node of its memory.
  *
- * May sleep.  The memory is charged to the caller's memory cgroup, and so are
- * the elements, whoever inserts them.
+ * May sleep.  The memory is charged to the caller's memory cgroup.
  *
  * Return: 0, -E2BIG or -ENOMEM; bpf_stack_table_destroy() is due only after 0
  */
 int bpf_stack_table_init(struct bpf_stack_table *table, u32 max_entries,
-			 int node)
+			 u32 max_words, u32 fill_words, int node)
 {
 	u64 claims = (u64)max_entries + STACK_EXTRA * num_possible_cpus();
-	int err = -ENOMEM;
+	u32 fill;
+	int err;
 
 	if (max_entries > BPF_STACK_TABLE_MAX_ENTRIES)
 		return -E2BIG;
@@ -838,26 +973,17 @@ int bpf_stack_table_init(struct bpf_stack_table *table, u32 max_entries,
 	/* 7/4 cells for each entry, and never fewer than there can be claims */
 	table->nr_lines = max_t(u64, DIV_ROUND_UP(max_entries, 4),
 				DIV_ROUND_UP(claims, STACK_LINE - 1));
-	/* Whole words of the bitmap */
-	table->index_bits = max(6, ilog2(max(2ULL * max_entries, claims) - 1) + 1);
-	table->nr_index = 1U << table->index_bits;
-	get_random_bytes(table->seed, sizeof(table->seed));
+	table->nr_index = 1U << (ilog2(max(2ULL * max_entries, claims) - 1) + 1);
+	table->seed = get_random_u32();
 
-	table->cells = bpf_map_area_alloc((u64)table->nr_lines * STACK_LINE *
-					  sizeof(*table->cells), node);
-	table->elems = bpf_map_area_alloc((u64)table->nr_index *
-					  sizeof(*table->elems), node);
-	table->gens = bpf_map_area_alloc((u64)table->nr_index *
-					 sizeof(*table->gens), node);
-	table->used = bpf_map_area_alloc(table->nr_index / 64 *
-					 sizeof(*table->used), node);
-	table->stats = alloc_percpu_gfp(struct bpf_stack_stats,
-					GFP_KERNEL_ACCOUNT);
-	if (table->cells && table->elems && table->gens && table->used &&
-	    table->stats)
-		err = bpf_stack_mem_init(&table->mem);
+	err = table_alloc(table, max_words, node);
 	if (err)
-		table_free(table);
+		return err;
+	recs_init(table);
+	fill = fill_blocks(max_entries, max_words, fill_words);
+	err = bpf_stack_pool_fill(&table->pool, fill, node);
+	if (err)
+		bpf_stack_table_destroy(table);
 	return err;
 }
 
@@ -869,18 +995,6 @@ int bpf_stack_table_init(struct bpf_stack_table *table, u32 max_entries,
  */
 void bpf_stack_table_destroy(struct bpf_stack_table *table)
 {
-	struct bpf_stack_elem *elem;
-	u32 index;
-
-	for (index = 0; index < table->nr_index; index++) {
-		elem = rcu_dereference_protected(table->elems[index], true);
-		if (elem) {
-			migrate_disable();
-			bpf_stack_elem_free(&table->mem, elem);
-			migrate_enable();
-		}
-		cond_resched();
-	}
-	bpf_stack_mem_destroy(&table->mem);
+	bpf_stack_pool_destroy(&table->pool);
 	table_free(table);
 }

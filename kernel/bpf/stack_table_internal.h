@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * All that stack_table.c and stack_mem.c need from outside.  The test in
+ * All that stack_table.c and stack_pool.c need from outside.  The test in
  * tools/testing/stack_table defines the same guard and gives names of its own.
  */
 #ifndef _BPF_STACK_TABLE_INTERNAL_H
@@ -10,20 +10,18 @@
 #include <linux/bitops.h>
 #include <linux/bits.h>
 #include <linux/bpf.h>
-#include <linux/bpf_mem_alloc.h>
 #include <linux/container_of.h>
-#include <linux/delay.h>
 #include <linux/irq_work.h>
-#include <linux/llist.h>
+#include <linux/jhash.h>
 #include <linux/log2.h>
 #include <linux/math.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/percpu.h>
 #include <linux/random.h>
-#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/workqueue.h>
 
 #endif /* _BPF_STACK_TABLE_INTERNAL_H */

@@ -10,14 +10,25 @@
 /* Frames of a value, whatever the sysctl says. */
 #define STACK_MAP_MAX_DEPTH	2048U
 
+/* Stacks that a map of build ids knows by their addresses. */
+#define STACK_MAP_RECENT	1024U
+
 /**
  * struct bpf_stack_map - a map of type BPF_MAP_TYPE_STACK_TRACE
  * @map:	The map.
  * @table:	Its stacks.
+ * @recent:	With build ids: {half of the hash of the addresses:32, id:32} of stacks,
+ *		by the other half.
+ * @sweep:	Number of keys that were deleted in order, and whether one of them was
+ *		no stack's id, see stack_map_is_swept().
+ * @reserved:	perf_callchain_unreserve() is due.
  */
 struct bpf_stack_map {
 	struct bpf_map map;
 	struct bpf_stack_table table;
+	atomic64_t *recent;
+	u32 sweep;
+	bool reserved;
 };
 
 static inline struct bpf_stack_map *to_stack_map(struct bpf_map *map)

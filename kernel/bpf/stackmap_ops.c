@@ -43,26 +43,53 @@ static int stack_map_check(const union bpf_attr *attr)
 }
 
 /*
- * Without BPF_F_NO_PREALLOC there is a reserve, for one in so many stacks, and not
- * more than so many.  The rest is allocated when it is stored in either case.
+ * Without BPF_F_NO_PREALLOC a map has memory for all its stacks from the beginning,
+ * if their mean depth is not more than this.  Most are less deep.
  */
-#define STACK_RESERVE_PART	64
-#define STACK_RESERVE_MAX	64U
+#define STACK_FILL_FRAMES	20U
 
-static int stack_map_init_table(struct bpf_stack_table *table,
+static int stack_map_init_table(struct bpf_stack_map *smap,
 				const union bpf_attr *attr, int node)
 {
-	u32 nr = min(DIV_ROUND_UP(attr->max_entries, STACK_RESERVE_PART),
-		     STACK_RESERVE_MAX);
-	int err = bpf_stack_table_init(table, attr->max_entries, node);
+	u32 size = stack_map_data_size(&smap->map), words = attr->value_size / sizeof(u64);
+	u32 fill = min(attr->value_size / size, STACK_FILL_FRAMES) * (size / sizeof(u64));
 
-	if (err || attr->map_flags & BPF_F_NO_PREALLOC)
-		return err;
-	err = bpf_stack_mem_reserve(&table->mem, nr,
-				    attr->value_size / sizeof(u64), node);
+	smap->table.pool.map = &smap->map;
+	if (stack_map_use_build_id(&smap->map)) {
+		smap->recent = bpf_map_area_alloc(STACK_MAP_RECENT * sizeof(*smap->recent),
+						  node);
+		if (!smap->recent)
+			return -ENOMEM;
+	}
+	if (attr->map_flags & BPF_F_NO_PREALLOC)
+		fill = 0;
+	return bpf_stack_table_init(&smap->table, attr->max_entries, words, fill, node);
+}
+
+static int stack_map_get_buffers(struct bpf_stack_map *smap)
+{
+	int err = get_callchain_buffers(sysctl_perf_event_max_stack);
+
 	if (err)
-		bpf_stack_table_destroy(table);
-	return err;
+		return err;
+	/*
+	 * Frames are made build ids where they are, see build_id_words(), and
+	 * one more tells that a stack is deeper than the value.
+	 */
+	err = perf_callchain_reserve(smap->map.value_size / sizeof(u64) + 1);
+	if (err < 0) {
+		put_callchain_buffers();
+		return err;
+	}
+	smap->reserved = err;
+	return 0;
+}
+
+static void stack_map_put_buffers(struct bpf_stack_map *smap)
+{
+	if (smap->reserved)
+		perf_callchain_unreserve();
+	put_callchain_buffers();
 }
 
 /* Called from syscall */
@@ -79,27 +106,18 @@ static struct bpf_map *stack_map_alloc(union bpf_attr *attr)
 		return ERR_PTR(-ENOMEM);
 	bpf_map_init_from_attr(&smap->map, attr);
 
-	err = stack_map_init_table(&smap->table, attr, node);
+	err = stack_map_init_table(smap, attr, node);
 	if (err)
 		goto free_smap;
-	err = get_callchain_buffers(sysctl_perf_event_max_stack);
+	err = stack_map_get_buffers(smap);
 	if (err)
 		goto free_table;
-	/*
-	 * Frames are made build ids where they are, see build_id_words(), and
-	 * one more tells that a stack is deeper than the value.
-	 */
-	err = perf_callchain_reserve(1 + max_t(u32, sysctl_perf_event_max_stack,
-					       attr->value_size / sizeof(u64)));
-	if (err)
-		goto put_buffers;
 	return &smap->map;
 
-put_buffers:
-	put_callchain_buffers();
 free_table:
 	bpf_stack_table_destroy(&smap->table);
 free_smap:
+	bpf_map_area_free(smap->recent);
 	bpf_map_area_free(smap);
 	return ERR_PTR(err);
 }
@@ -110,11 +128,12 @@ static void stack_map_free(struct bpf_map *map)
 	struct bpf_stack_map *smap = to_stack_map(map);
 
 	bpf_stack_table_destroy(&smap->table);
+	stack_map_put_buffers(smap);
+	bpf_map_area_free(smap->recent);
 	bpf_map_area_free(smap);
-	put_callchain_buffers();
 }
 
-/* Called from a program: a stack has no place to point to, there is a kfunc. */
+/* Called from syscall, which copies; the verifier lets no program look up. */
 static void *stack_map_lookup_elem(struct bpf_map *map, void *key)
 {
 	return ERR_PTR(-EOPNOTSUPP);
@@ -137,15 +156,52 @@ int bpf_stackmap_copy(struct bpf_map *map, void *key, void *value)
 	return ret < 0 ? ret : 0;
 }
 
-/* Called from syscall or from eBPF program */
+static void stack_map_clear(struct bpf_stack_table *table)
+{
+	int id = bpf_stack_table_next(table, -1);
+
+	while (id >= 0) {
+		bpf_stack_table_delete(table, id);
+		id = bpf_stack_table_next(table, bpf_stack_table_index(table, id));
+	}
+}
+
+/*
+ * Some tools empty the map as if it were an array: they delete 0 to max_entries - 1,
+ * in this order (bcc's BPFStackTable::clear_table_non_atomic()).  The ids of stacks
+ * are such numbers only until stacks have been deleted.  So notice such a run, and
+ * whether it met a number that was no stack's id.  Returns true for the last delete
+ * of such a run, which is then meant for all that is left.
+ *
+ * A program that deletes stacks that it has read never gets here, as it meets all of
+ * them.  Two runs at the same time count as one, or as none.
+ */
+static bool stack_map_is_swept(struct bpf_stack_map *smap, u32 key, bool missed)
+{
+	u32 sweep = READ_ONCE(smap->sweep);
+
+	if (key >= smap->map.max_entries || (key && key != sweep >> 1))
+		return false;
+	missed |= key && sweep % 2;
+	key++;
+	WRITE_ONCE(smap->sweep, key << 1 | missed);
+	return missed && key > 1 && key == smap->map.max_entries;
+}
+
+/* Called from syscall */
 static long stack_map_delete_elem(struct bpf_map *map, void *key)
 {
+	struct bpf_stack_map *smap = to_stack_map(map);
 	u32 id = *(u32 *)key;
+	int err;
 
 	if (id > INT_MAX)
 		return -E2BIG;
 	guard(rcu)();
-	return bpf_stack_table_delete(&to_stack_map(map)->table, id);
+	err = bpf_stack_table_delete(&smap->table, id);
+	if (stack_map_is_swept(smap, id, err))
+		stack_map_clear(&smap->table);
+	return err;
 }
 
 /* What is returned is what was deleted: an id is never another stack's. */
@@ -191,8 +247,8 @@ static int stack_map_lookup_and_delete_batch(struct bpf_map *map,
 	void __user *values = u64_to_user_ptr(attr->batch.values);
 	void __user *in = u64_to_user_ptr(attr->batch.in_batch);
 	void __user *out = u64_to_user_ptr(attr->batch.out_batch);
-	u32 max_count = attr->batch.count, count = 0, key;
-	bool first = !in;
+	u32 max_count = attr->batch.count, count = 0, key, at;
+	bool first = !in, found;
 	void *value;
 	int err;
 
@@ -202,25 +258,29 @@ static int stack_map_lookup_and_delete_batch(struct bpf_map *map,
 		return 0;
 	if (put_user(0, &uattr->batch.count))
 		return -EFAULT;
-	if (in && copy_from_user(&key, in, sizeof(key)))
+	if (in && copy_from_user(&at, in, sizeof(at)))
 		return -EFAULT;
 	value = kvmalloc(map->value_size, GFP_USER | __GFP_NOWARN);
 	if (!value)
 		return -ENOMEM;
 
 	for (err = 0; count < max_count;) {
-		err = stack_map_get_next_key(map, first ? NULL : &key, &key);
+		err = stack_map_get_next_key(map, first ? NULL : &at, &key);
 		if (err)
 			break;
-		first = false;
-		if (bpf_stackmap_copy(map, &key, value))
-			continue;
-		if (put_user(key, &keys[count]) ||
-		    copy_to_user(values + (u64)count * map->value_size, value,
-				 map->value_size)) {
+		found = !bpf_stackmap_copy(map, &key, value);
+		if (found &&
+		    (put_user(key, &keys[count]) ||
+		     copy_to_user(values + (u64)count * map->value_size, value,
+				  map->value_size))) {
+			/* The next batch begins with this stack. */
 			err = -EFAULT;
 			break;
 		}
+		first = false;
+		at = key;
+		if (!found)
+			continue;
 		bpf_disable_instrumentation();
 		count += !stack_map_delete_elem(map, &key);
 		bpf_enable_instrumentation();
@@ -230,7 +290,7 @@ static int stack_map_lookup_and_delete_batch(struct bpf_map *map,
 	kvfree(value);
 
 	if (put_user(count, &uattr->batch.count) ||
-	    (!first && copy_to_user(out, &key, sizeof(key))))
+	    (!first && copy_to_user(out, &at, sizeof(at))))
 		return -EFAULT;
 	return err;
 }
@@ -240,7 +300,8 @@ static u64 stack_map_mem_usage(const struct bpf_map *map)
 	const struct bpf_stack_map *smap;
 
 	smap = container_of(map, const struct bpf_stack_map, map);
-	return sizeof(*smap) + bpf_stack_table_bytes(&smap->table);
+	return sizeof(*smap) + bpf_stack_table_bytes(&smap->table) +
+	       (smap->recent ? STACK_MAP_RECENT * sizeof(*smap->recent) : 0);
 }
 
 /* Called for fdinfo: what became of the stacks that programs wanted to store */
@@ -252,7 +313,7 @@ void bpf_stackmap_show_fdinfo(const struct bpf_map *map, struct seq_file *m)
 	smap = container_of(map, const struct bpf_stack_map, map);
 	stats = bpf_stack_table_stats(&smap->table);
 	seq_printf(m,
-		   "stacks:\t%lld\n"
+		   "stacks:\t%u\n"
 		   "stacks_stored:\t%llu\n"
 		   "stacks_hit:\t%llu\n"
 		   "stacks_deleted:\t%llu\n"
@@ -261,11 +322,12 @@ void bpf_stackmap_show_fdinfo(const struct bpf_map *map, struct seq_file *m)
 		   "stacks_lost_full:\t%llu\n"
 		   "stacks_lost_nomem:\t%llu\n"
 		   "stacks_lost_nested:\t%llu\n"
+		   "stacks_lost_busy:\t%llu\n"
 		   "stacks_races:\t%llu\n",
-		   (s64)atomic64_read(&smap->table.count), stats.stored,
+		   bpf_stack_table_count(&smap->table), stats.stored,
 		   stats.hits, stats.deleted, stats.evicted, stats.truncated,
 		   stats.lost_full, stats.lost_nomem, stats.lost_nested,
-		   stats.races);
+		   stats.lost_busy, stats.races);
 }
 
 BTF_ID_LIST_SINGLE(stack_trace_map_btf_ids, struct, bpf_stack_map)
@@ -328,7 +390,10 @@ static const struct btf_kfunc_id_set stack_map_kfunc_set = {
 
 static int __init stack_map_init(void)
 {
-	return register_btf_kfunc_id_set(BPF_PROG_TYPE_UNSPEC,
+	/* Those that may store stacks; the first one stands for several types. */
+	return register_btf_kfunc_id_set(BPF_PROG_TYPE_TRACING,
+					 &stack_map_kfunc_set) ?:
+	       register_btf_kfunc_id_set(BPF_PROG_TYPE_KPROBE,
 					 &stack_map_kfunc_set);
 }
 late_initcall(stack_map_init);

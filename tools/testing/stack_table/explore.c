@@ -24,7 +24,7 @@
 #include "shim.h"
 
 #define STACK_LINE 3
-#include "stack_mem.c"
+#include "stack_pool.c"
 #include "stack_table.c"
 #include "test.h"
 
@@ -33,56 +33,17 @@
 #define NMI_STEPS	2000
 #define MAX_RUNS	4000000
 #define NR_LINES	4
+/* Few, so that they are used again within a scenario */
+#define NR_BLOCKS	8
 
 /* ---- memory, the same addresses in each run ---- */
 
-static u8 arena[1 << 18] __attribute__((aligned(64)));
-static size_t arena_used;
-static int nr_live;
-
 u32 shim_cpus = 1;
+bool shim_no_memory;
 
-int bpf_mem_alloc_init(struct bpf_mem_alloc *ma, int size, bool percpu)
+u64 get_random_u64(void)
 {
-	(void)ma;
-	(void)size;
-	(void)percpu;
-	return 0;
-}
-
-void bpf_mem_alloc_destroy(struct bpf_mem_alloc *ma)
-{
-	(void)ma;
-}
-
-/* No grace period ends while an operation runs, so nothing is used again. */
-void *bpf_mem_alloc(struct bpf_mem_alloc *ma, size_t size)
-{
-	void *mem = arena + arena_used;
-
-	(void)ma;
-	arena_used += (size + 15) / 16 * 16;
-	if (arena_used > sizeof(arena))
-		abort();
-	nr_live++;
-	return memset(mem, 0xa5, size);
-}
-
-void bpf_mem_free_rcu(struct bpf_mem_alloc *ma, void *mem)
-{
-	(void)ma;
-	(void)mem;
-	nr_live--;
-}
-
-void bpf_mem_free(struct bpf_mem_alloc *ma, void *mem)
-{
-	bpf_mem_free_rcu(ma, mem);
-}
-
-void get_random_bytes(void *to, size_t len)
-{
-	memset(to, 1, len);
+	return 1;
 }
 
 void *bpf_map_area_alloc(u64 size, int node)
@@ -95,6 +56,15 @@ void bpf_map_area_free(void *mem)
 {
 	free(mem);
 }
+
+void *bpf_map_kvcalloc(struct bpf_map *map, size_t n, size_t size, int gfp)
+{
+	(void)map;
+	(void)gfp;
+	return calloc(n, size);
+}
+
+static struct bpf_stack_table table;
 
 /* ---- coroutines ---- */
 
@@ -120,17 +90,38 @@ static jmp_buf scheduler;
 static int nr_threads;
 static volatile int current = -1;
 
+/* In the midst of an operation on a free list, see sched_point(). */
+static bool in_list;
+
+static bool is_list(const volatile void *addr)
+{
+	return addr == &table.pool.free || addr == &table.free[0] ||
+	       addr == &table.free[1];
+}
+
+/*
+ * An operation on a free list is one access: if another context's came between, its
+ * cmpxchg would fail, and it would begin again.  It begins with a read of the head,
+ * and ends with a cmpxchg or another read.  The number of free blocks decides
+ * nothing in these scenarios.
+ */
 void sched_point(const volatile void *addr, bool write)
 {
+	bool list = is_list(addr), goes_on = in_list;
 	int self = current;
 
 	/* Preparation and checks run outside. */
-	if (self < 0)
+	if (self < 0 || addr == &table.pool.nr_free)
 		return;
-	threads[self].next = (struct access){ addr, write };
+	if (goes_on) {
+		in_list = !list;
+		return;
+	}
+	threads[self].next = (struct access){ addr, write || list };
 	/* Unlike swapcontext(), these do no system call. */
 	if (!_setjmp(threads[self].resume))
 		_longjmp(scheduler, 1);
+	in_list = list;
 }
 
 static void thread_main(int self)
@@ -168,9 +159,7 @@ static void start(int t, void (*op)(int *))
 	step(t);
 }
 
-/* ---- the table, its stacks and the operations ---- */
-
-static struct bpf_stack_table table;
+/* ---- the stacks and the operations ---- */
 
 /* Stack letters: X and Y have the same home, Z the one after it. */
 enum { X, Y, Z, F1, F2, F3, NR_STACKS };
@@ -269,15 +258,18 @@ static void get_x_and_delete(int *result)
 static void clear_table(u32 max_entries)
 {
 	memset(table.cells, 0, table.nr_lines * STACK_LINE * sizeof(*table.cells));
-	memset((void *)table.elems, 0, table.nr_index * sizeof(*table.elems));
-	memset(table.gens, 0, table.nr_index * sizeof(*table.gens));
-	memset(table.used, 0, table.nr_index / 64 * sizeof(*table.used));
+	memset(table.recs, 0, table.nr_index * sizeof(*table.recs));
+	recs_init(&table);
+	table.free[1].counter = 0;
+	table.turn = 0;
+	table.pool.free.counter = 0;
+	table.pool.nr_free.counter = NR_BLOCKS;
+	for (u32 i = 1; i <= NR_BLOCKS; i++)
+		*block_link(&table.pool, i) = i < NR_BLOCKS ? i + 1 : 0;
+	table.pool.free.counter = 1;
 	memset(table.stats, 0, sizeof(*table.stats));
 	table.count.counter = 0;
-	table.cursor.counter = 0;
 	table.max_entries = max_entries;
-	arena_used = 0;
-	nr_live = 0;
 	for (int i = 0; i < NR_STACKS; i++)
 		ids[i] = -1;
 }
@@ -287,11 +279,12 @@ static void make_table(void)
 	/* Home 0 for all but Z; tags differ, but those of F3 and X do not. */
 	static const u32 tags[NR_STACKS] = { 1, 2, 0x40000001, 3, 4, 1 };
 
-	if (bpf_stack_table_init(&table, 4, 0))
+	if (bpf_stack_table_init(&table, 4, 2, 0, 0))
 		abort();
 	if (table.nr_lines < NR_LINES)
 		abort();
 	table.nr_lines = NR_LINES;
+	table.pool.low = 0;
 	for (int i = 0; i < NR_STACKS; i++) {
 		words[i][0] = 0x1000 + i;
 		words[i][1] = 0x2000 + i;
@@ -308,21 +301,29 @@ static int count(int stack)
 	for (u32 line = 0; line < table.nr_lines; line++)
 		for (u32 i = 1; i < STACK_LINE; i++) {
 			u64 cell = table.cells[line * STACK_LINE + i].counter;
-			struct bpf_stack_elem *elem;
+			struct bpf_stack_rec *rec;
 
 			if (!cell || cell & STACK_PENDING)
 				continue;
-			elem = table.elems[bpf_stack_table_index(&table, cell_id(cell))];
-			n += elem && elem->id == cell_id(cell) &&
-			     elem->hash == hashes[stack];
+			rec = rec_of(&table, cell_id(cell));
+			n += rec->id == cell_id(cell) && rec->hash == hashes[stack];
 		}
+	return n;
+}
+
+static u32 listed(atomic64_t *head, const void *owner, stack_link_fn link_of)
+{
+	u32 n = 0;
+
+	for (u32 number = (u32)head->counter; number; number = *link_of(owner, number))
+		n++;
 	return n;
 }
 
 /* What holds after every scenario */
 static bool sane(void)
 {
-	u32 cells = 0, used = 0, elems = 0;
+	u32 cells = 0;
 
 	for (u32 line = 0; line < table.nr_lines; line++)
 		for (u32 i = 1; i < STACK_LINE; i++) {
@@ -337,14 +338,11 @@ static bool sane(void)
 			EXPECT(line_distance(&table, home, line) <=
 			       ctl_reach(table.cells[home * STACK_LINE].counter));
 		}
-	for (u32 i = 0; i < table.nr_index / 64; i++)
-		used += __builtin_popcountll(table.used[i].counter);
-	for (u32 i = 0; i < table.nr_index; i++)
-		elems += !!table.elems[i];
 	EXPECT_EQ(cells, table.count.counter);
-	EXPECT_EQ(used, cells);
-	EXPECT_EQ(elems, cells);
-	EXPECT_EQ(nr_live, cells);
+	EXPECT_EQ(table.pool.nr_free.counter, NR_BLOCKS - cells);
+	EXPECT_EQ(listed(&table.pool.free, &table.pool, block_link), NR_BLOCKS - cells);
+	EXPECT_EQ(listed(&table.free[0], &table, rec_link) +
+		  listed(&table.free[1], &table, rec_link), table.nr_index - cells);
 	for (int i = 0; i < NR_STACKS; i++)
 		EXPECT(count(i) <= 1);
 	return true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The kernel's names for kernel/bpf/stack_{table,mem}.c in user space.  Included before
+ * The kernel's names for kernel/bpf/stack_{table,pool}.c in user space.  Included before
  * anything else, it takes the place of stack_table_internal.h.
  *
  * With STACK_EXPLORE each access to shared memory calls sched_point() first, where
@@ -38,40 +38,99 @@ static inline void sched_point(const volatile void *addr, bool write)
 #define likely(x)		__builtin_expect(!!(x), 1)
 #define unlikely(x)		__builtin_expect(!!(x), 0)
 #define ____cacheline_aligned_in_smp __attribute__((aligned(64)))
+#define BUILD_BUG_ON(c)		_Static_assert(!(c), #c)
 #define BIT_ULL(n)		(1ULL << (n))
 #define BIT(n)			(1UL << (n))
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof(*(a)))
-#define DIV_ROUND_UP(n, d)	(((n) - 1) / (d) + 1)
+#define DIV_ROUND_UP(n, d)	(((n) + (d) - 1) / (d))
 #define min(a, b)		min_t(__typeof__(a), a, b)
 #define max(a, b)		max_t(__typeof__(a), a, b)
 #define min_t(t, a, b) ({ __typeof__((t)0) _t = (a), _u = (b); _t < _u ? _t : _u; })
+#define clamp_t(t, v, lo, hi)	min_t(t, max_t(t, v, lo), hi)
 #define max_t(t, a, b) ({ __typeof__((t)0) _t = (a), _u = (b); _t > _u ? _t : _u; })
-#define round_down(n, to)	((n) & ~((__typeof__(n))(to) - 1))
 #define ilog2(n)		(63 - __builtin_clzll(n))
-#define __ffs64(n)		((u32)__builtin_ctzll(n))
-
-static inline int fls(u32 n)
-{
-	return n ? 32 - __builtin_clz(n) : 0;
-}
+#define U32_MAX			(~0U)
+#define fallthrough		__attribute__((fallthrough))
+#define div64_u64(a, b)		((a) / (b))
 
 static inline u32 reciprocal_scale(u32 val, u32 to)
 {
 	return (u64)val * to >> 32;
 }
 
-static inline u64 mul_u64_u64_shr(u64 a, u64 b, unsigned int shift)
+/* As in include/linux/jhash.h: after Bob Jenkins, lookup3.c, public domain. */
+#define JHASH_INITVAL		0xdeadbeef
+#define rol32(x, n)		((u32)(x) << (n) | (u32)(x) >> (32 - (n)))
+#define __jhash_mix(a, b, c) do {					\
+	a -= c; a ^= rol32(c, 4); c += b;				\
+	b -= a; b ^= rol32(a, 6); a += c;				\
+	c -= b; c ^= rol32(b, 8); b += a;				\
+	a -= c; a ^= rol32(c, 16); c += b;				\
+	b -= a; b ^= rol32(a, 19); a += c;				\
+	c -= b; c ^= rol32(b, 4); b += a;				\
+} while (0)
+#define __jhash_final(a, b, c) do {					\
+	c ^= b; c -= rol32(b, 14);					\
+	a ^= c; a -= rol32(c, 11);					\
+	b ^= a; b -= rol32(a, 25);					\
+	c ^= b; c -= rol32(b, 16);					\
+	a ^= c; a -= rol32(c, 4);					\
+	b ^= a; b -= rol32(a, 14);					\
+	c ^= b; c -= rol32(b, 24);					\
+} while (0)
+
+/*
+ * Orders as in the kernel: read is relaxed, an operation with a result is full.
+ * TSan knows neither fences nor that a load by an address that was read follows that
+ * read.  There reads acquire and writes release; the order is proved by the litmus
+ * tests, and TSan finds accesses that are not marked.
+ */
+#ifdef __SANITIZE_THREAD__
+#define SHIM_READ		__ATOMIC_ACQUIRE
+#define SHIM_WRITE		__ATOMIC_RELEASE
+#define smp_rmb()		__asm__ volatile("" ::: "memory")
+#else
+#define SHIM_READ		__ATOMIC_RELAXED
+#define SHIM_WRITE		__ATOMIC_RELAXED
+#define smp_rmb()		__atomic_thread_fence(__ATOMIC_ACQUIRE)
+#endif
+
+typedef struct { s64 counter; } atomic64_t;
+typedef struct { int counter; } atomic_t;
+
+static inline int atomic_read(const atomic_t *v)
 {
-	return (__uint128_t)a * b >> shift;
+	sched_point(v, false);
+	return __atomic_load_n(&v->counter, SHIM_READ);
 }
 
-/* Orders as in the kernel: read is relaxed, an operation with a result is full. */
-typedef struct { s64 counter; } atomic64_t;
+static inline void atomic_add(int n, atomic_t *v)
+{
+	sched_point(v, true);
+	__atomic_fetch_add(&v->counter, n, __ATOMIC_RELAXED);
+}
+
+static inline int atomic_sub_return(int n, atomic_t *v)
+{
+	sched_point(v, true);
+	return __atomic_sub_fetch(&v->counter, n, __ATOMIC_SEQ_CST);
+}
+
+static inline void atomic64_set(atomic64_t *v, s64 to)
+{
+	__atomic_store_n(&v->counter, to, __ATOMIC_RELAXED);
+}
+
+static inline s64 atomic64_read_acquire(const atomic64_t *v)
+{
+	sched_point(v, false);
+	return __atomic_load_n(&v->counter, __ATOMIC_ACQUIRE);
+}
 
 static inline s64 atomic64_read(const atomic64_t *v)
 {
 	sched_point(v, false);
-	return __atomic_load_n(&v->counter, __ATOMIC_RELAXED);
+	return __atomic_load_n(&v->counter, SHIM_READ);
 }
 
 static inline s64 atomic64_cmpxchg(atomic64_t *v, s64 old, s64 new)
@@ -80,18 +139,6 @@ static inline s64 atomic64_cmpxchg(atomic64_t *v, s64 old, s64 new)
 	__atomic_compare_exchange_n(&v->counter, &old, new, false,
 				    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 	return old;
-}
-
-static inline s64 atomic64_fetch_or(s64 bits, atomic64_t *v)
-{
-	sched_point(v, true);
-	return __atomic_fetch_or(&v->counter, bits, __ATOMIC_SEQ_CST);
-}
-
-static inline s64 atomic64_fetch_andnot(s64 bits, atomic64_t *v)
-{
-	sched_point(v, true);
-	return __atomic_fetch_and(&v->counter, ~bits, __ATOMIC_SEQ_CST);
 }
 
 static inline void atomic64_inc(atomic64_t *v)
@@ -109,30 +156,15 @@ static inline void atomic64_dec(atomic64_t *v)
 #define READ_ONCE(x) ({							\
 	__typeof__(x) *_x = &(x);					\
 	sched_point(_x, false);						\
-	__atomic_load_n(_x, __ATOMIC_RELAXED);				\
+	__atomic_load_n(_x, SHIM_READ);					\
 })
 #define WRITE_ONCE(x, v) ({						\
 	__typeof__(x) *_x = &(x);					\
 	sched_point(_x, true);						\
-	__atomic_store_n(_x, v, __ATOMIC_RELAXED);			\
+	__atomic_store_n(_x, v, SHIM_WRITE);				\
 })
 /* A counter that others go on with */
 #define data_race(x)	__atomic_load_n(&(x), __ATOMIC_RELAXED)
-
-#define rcu_read_lock_any_held() true
-#define rcu_dereference_check(p, held) ({				\
-	__typeof__(p) *_p = &(p);					\
-	(void)(held);							\
-	sched_point(_p, false);						\
-	__atomic_load_n(_p, __ATOMIC_ACQUIRE);				\
-})
-#define rcu_dereference_protected(p, held) rcu_dereference_check(p, held)
-#define rcu_assign_pointer(p, v) ({					\
-	__typeof__(p) *_p = &(p);					\
-	sched_point(_p, true);						\
-	__atomic_store_n(_p, v, __ATOMIC_RELEASE);			\
-})
-#define RCU_INIT_POINTER(p, v) WRITE_ONCE(p, v)
 
 #define xchg(p, v) ({							\
 	__typeof__(p) _p = (p);						\
@@ -170,45 +202,52 @@ static inline bool shim_cpu_next(int *cpu)
 
 extern u32 shim_cpus;
 #define num_possible_cpus()	(shim_cpus)
-#define migrate_disable()	((void)0)
-#define migrate_enable()	((void)0)
 #define cond_resched()		((void)0)
-
-struct llist_node { struct llist_node *next; };
-struct bpf_mem_alloc { int unused; };
 
 /* Runs at once: interrupts are always on. */
 struct irq_work { void (*func)(struct irq_work *work); };
 #define init_irq_work(work, fn)	((work)->func = (fn))
 #define irq_work_sync(work)	((void)(work))
-#define usleep_range(min, max)	((void)(min), (void)(max))
 
 static inline void irq_work_queue(struct irq_work *work)
 {
 	work->func(work);
 }
 
+/* Runs at once as well, but not to try again. */
+struct work_struct { void (*func)(struct work_struct *work); };
+struct delayed_work { struct work_struct work; };
+#define INIT_DELAYED_WORK(dwork, fn)	((dwork)->work.func = (fn))
+#define to_delayed_work(w)		container_of(w, struct delayed_work, work)
+#define cancel_delayed_work_sync(dwork)	((void)(dwork))
+#define msecs_to_jiffies(ms)		(ms)
+#define system_unbound_wq		NULL
+
+static inline void queue_delayed_work(void *wq, struct delayed_work *dwork, int delay)
+{
+	(void)wq;
+	if (!delay)
+		dwork->work.func(&dwork->work);
+}
+
 /* shim.c, but for the explorer, which has its own */
-int bpf_mem_alloc_init(struct bpf_mem_alloc *ma, int size, bool percpu);
-void bpf_mem_alloc_destroy(struct bpf_mem_alloc *ma);
-void *bpf_mem_alloc(struct bpf_mem_alloc *ma, size_t size);
-void bpf_mem_free(struct bpf_mem_alloc *ma, void *mem);
-void bpf_mem_free_rcu(struct bpf_mem_alloc *ma, void *mem);
+struct bpf_map;
+#define GFP_KERNEL		0
+#define __GFP_RETRY_MAYFAIL	0
+#define __GFP_NOWARN		0
+void *bpf_map_kvcalloc(struct bpf_map *map, size_t n, size_t size, int gfp);
 void *bpf_map_area_alloc(u64 size, int node);
 void bpf_map_area_free(void *mem);
 u64 get_random_u64(void);
-void get_random_bytes(void *to, size_t len);
+
+static inline u32 get_random_u32(void)
+{
+	return get_random_u64();
+}
 
 /* Seed of all that is random */
 extern u64 shim_seed;
-/* Sizes below this are out of stock; 0: none */
-extern size_t shim_no_memory_below;
-/* Bytes allocated and not handed to bpf_mem_free_rcu() */
-extern s64 shim_live;
-
-/* A reader that is registered as @slot; what is freed stays until it is done. */
-#define SHIM_READERS 32
-void shim_rcu_lock(unsigned int slot);
-void shim_rcu_unlock(unsigned int slot);
+/* bpf_map_kvcalloc() has nothing. */
+extern bool shim_no_memory;
 
 #endif /* _BPF_STACK_TABLE_INTERNAL_H */

@@ -49,7 +49,7 @@ static void bench(struct stacks *stacks, const char *what, unsigned int frames, 
 
 int main(void)
 {
-	static const unsigned int depths[] = { 5, 13, 20, 25, 60, 110 };
+	static const unsigned int depths[] = { 5, 13, 20, 25, 60, 110, 127 };
 
 	for (size_t i = 0; i < sizeof(depths) / sizeof(*depths); i++) {
 		struct stacks stacks;

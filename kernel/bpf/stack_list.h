@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A lock-free list of numbers, for free blocks and free records.
+ *
+ * The head is one 64-bit word {version:32, first:32}; 0 ends a list.  Each number
+ * has a link, which @link_of finds.  Every change of the head counts the version
+ * up.  A taker reads links that another context may be changing, and its cmpxchg
+ * succeeds only if the version is still the same, so that all links it followed
+ * were those of the list.  Where more than one number is taken at a time, links must
+ * hold valid numbers or 0 also while they are not on a list.
+ *
+ * All functions may be called in any context, NMI included.
+ */
+#ifndef _BPF_STACK_LIST_H
+#define _BPF_STACK_LIST_H
+
+#include "stack_table_internal.h"
+
+typedef u32 *(*stack_link_fn)(const void *owner, u32 number);
+
+static __always_inline u64 stack_list_head(u64 old, u32 first)
+{
+	return ((old >> 32) + 1) << 32 | first;
+}
+
+/*
+ * Take @nr linked numbers.  Return: the first one, the others follow by their
+ * links, or 0 if the list has fewer.
+ */
+static __always_inline u32 stack_list_take(atomic64_t *head, u32 nr,
+					   stack_link_fn link_of,
+					   const void *owner)
+{
+	u64 old = atomic64_read(head), seen;
+	u32 rest, i;
+
+	for (;; old = seen) {
+		/* The dependent loads pair with the cmpxchg in stack_list_put(). */
+		rest = (u32)old;
+		for (i = 0; i < nr && rest; i++)
+			rest = READ_ONCE(*link_of(owner, rest));
+		if (i < nr)
+			seen = atomic64_read(head);
+		else
+			seen = atomic64_cmpxchg(head, old,
+						stack_list_head(old, rest));
+		if (seen == old)
+			return i < nr ? 0 : (u32)old;
+	}
+}
+
+/* Put the numbers from @first to @last, which are linked. */
+static __always_inline void stack_list_put(atomic64_t *head, u32 first,
+					   u32 last, stack_link_fn link_of,
+					   const void *owner)
+{
+	u64 old = atomic64_read(head), seen;
+
+	for (;; old = seen) {
+		WRITE_ONCE(*link_of(owner, last), (u32)old);
+		seen = atomic64_cmpxchg(head, old, stack_list_head(old, first));
+		if (seen == old)
+			return;
+	}
+}
+
+#endif /* _BPF_STACK_LIST_H */

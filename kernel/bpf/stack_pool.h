@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _BPF_STACK_POOL_H
+#define _BPF_STACK_POOL_H
+
+#include "stack_table_internal.h"
+
+/* Words in a block; with its link it fills two cache lines. */
+#define STACK_BLOCK_WORDS	15
+
+/* Blocks in a chunk of memory. */
+#define STACK_CHUNK_SHIFT	8
+#define STACK_CHUNK_BLOCKS	BIT(STACK_CHUNK_SHIFT)
+
+/**
+ * struct bpf_stack_block - some words of a stack
+ * @next:	Next block of the stack, or of the free list; 0: none.
+ * @word:	The words.
+ */
+struct bpf_stack_block {
+	u32 next;
+	u64 word[STACK_BLOCK_WORDS];
+};
+
+/**
+ * struct bpf_stack_pool - the blocks of a table
+ * @chunks:	Memory by block number.
+ * @map:	The map whose memory cgroup is charged, once it has one.
+ * @stored:	Number of stacks in the table.
+ * @bytes:	Memory taken.  Written by whoever adds chunks: first the creator
+ *		of the map, then the worker.
+ * @nr_blocks:	Blocks there are.  Written as @bytes.
+ * @nr_chunks:	Chunks there are.  Written as @bytes.
+ * @max_blocks:	Blocks that the table needs in the worst case.
+ * @max_stacks:	Stacks that the table holds.
+ * @low:	Number of free blocks below which the worker is asked for more.
+ * @asked:	The worker has been asked and has not finished.
+ * @kick:	Asks the worker from any context.
+ * @grow:	The worker.
+ * @free:	List of the free blocks.
+ * @nr_free:	Their number.
+ */
+struct bpf_stack_pool {
+	struct bpf_stack_block **chunks;
+	struct bpf_map *map;
+	const atomic64_t *stored;
+	u64 bytes;
+	u32 nr_blocks;
+	u32 nr_chunks;
+	u64 max_blocks;
+	u32 max_stacks;
+	s32 low;
+	u32 asked;
+	struct irq_work kick;
+	struct delayed_work grow;
+
+	/* Written with each new stack. */
+	atomic64_t free ____cacheline_aligned_in_smp;
+	atomic_t nr_free;
+};
+
+/* The block with the number @number, which is not 0. */
+static __always_inline struct bpf_stack_block *
+bpf_stack_block(const struct bpf_stack_pool *pool, u32 number)
+{
+	/*
+	 * The chunk was there before any of its numbers: the number's load
+	 * pairs with the cmpxchg that put it on the free list.
+	 */
+	return READ_ONCE(pool->chunks[number >> STACK_CHUNK_SHIFT]) +
+	       (number & (STACK_CHUNK_BLOCKS - 1));
+}
+
+int bpf_stack_pool_init(struct bpf_stack_pool *pool, u32 max_stacks,
+			u32 max_words, const atomic64_t *stored, int node);
+int bpf_stack_pool_fill(struct bpf_stack_pool *pool, u64 nr, int node);
+void bpf_stack_pool_destroy(struct bpf_stack_pool *pool);
+
+u32 bpf_stack_pool_take(struct bpf_stack_pool *pool, const u64 *word, u32 nr);
+void bpf_stack_pool_put(struct bpf_stack_pool *pool, u32 number, u32 nr);
+
+#endif /* _BPF_STACK_POOL_H */
