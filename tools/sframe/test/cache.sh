@@ -137,6 +137,8 @@ interrupted_fill_leaves_whole_tables() {
 	for delay in 0.05 0.1 0.2 0.4; do
 		dir=$OUT/interrupted.$delay
 		rm -rf "$dir"
+		# On a busy machine the signal may come before it has made it.
+		mkdir "$dir"
 		interrupt TERM $delay "$dir"
 		tables_are_whole "$dir"
 		wc -l "$OUT/interrupted"
@@ -148,6 +150,7 @@ interrupted_fill_is_resumed() {
 	local dir=$OUT/resumed before all
 
 	rm -rf "$dir" "$OUT/whole"
+	mkdir "$dir"
 	interrupt INT 0.2 "$dir"
 	tables_are_whole "$dir"
 	before=$(wc -l < "$OUT/interrupted")
