@@ -487,7 +487,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--kernel", default="series", choices=KERNELS)
     parser.add_argument("--icount", action="store_true",
                         help="1 ns of the guest's clock = 1 instruction; one CPU, emulated")
-    parser.add_argument("--smp", type=int, default=2, metavar="N", help="CPUs, 1-8 (default: 2)")
+    parser.add_argument("--smp", type=int, default=2, metavar="N", help="CPUs, 1-64 (default: 2)")
     parser.add_argument("--mem", default="", metavar="M", help="memory (default: 2G; debug: 4G)")
     parser.add_argument("--dir", action="append", default=[], type=Path, metavar="HOSTDIR",
                         help="one more directory, writable at the same path; repeatable")
@@ -514,8 +514,8 @@ def parse_arguments() -> argparse.Namespace:
         args.smp = 1
     # KASAN's shadow and the checkers' own records take their share.
     args.mem = args.mem or ("4G" if args.kernel == "debug" else "2G")
-    if not 1 <= args.smp <= 8:
-        parser.error(f"--smp {args.smp}: 1 to 8 CPUs")
+    if not 1 <= args.smp <= 64:
+        parser.error(f"--smp {args.smp}: 1 to 64 CPUs")
     if not re.fullmatch(r"\d+[MG]", args.mem):
         parser.error(f"--mem {args.mem}: a number with M or G")
     if args.timeout is None:
