@@ -49,6 +49,16 @@ static __always_inline u32 stack_list_take(atomic64_t *head, u32 nr,
 	}
 }
 
+/* The number @distance links after @number. */
+static __always_inline u32 stack_list_after(u32 number, u32 distance,
+					    stack_link_fn link_of,
+					    const void *owner)
+{
+	while (distance--)
+		number = READ_ONCE(*link_of(owner, number));
+	return number;
+}
+
 /* Put the numbers from @first to @last, which are linked. */
 static __always_inline void stack_list_put(atomic64_t *head, u32 first,
 					   u32 last, stack_link_fn link_of,
@@ -62,6 +72,26 @@ static __always_inline void stack_list_put(atomic64_t *head, u32 first,
 		if (seen == old)
 			return;
 	}
+}
+
+/*
+ * As stack_list_take(), but take @more numbers as well and put them on @own.  Inserters
+ * on many CPUs would meet at @head for each stack otherwise.
+ */
+static __always_inline u32 stack_list_refill(atomic64_t *head, atomic64_t *own,
+					     u32 nr, u32 more,
+					     stack_link_fn link_of,
+					     const void *owner)
+{
+	u32 first = stack_list_take(head, nr + more, link_of, owner), rest;
+
+	if (first && more) {
+		rest = stack_list_after(first, nr, link_of, owner);
+		stack_list_put(own, rest,
+			       stack_list_after(rest, more - 1, link_of, owner),
+			       link_of, owner);
+	}
+	return first;
 }
 
 #endif /* _BPF_STACK_LIST_H */

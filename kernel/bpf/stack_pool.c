@@ -46,6 +46,24 @@ static u64 pool_spare(const struct bpf_stack_pool *pool)
 	return min(spare, pool->max_blocks - used);
 }
 
+/* Put the linked blocks from @first, before @end, on the lists of the CPUs in turn. */
+static void pool_share(struct bpf_stack_pool *pool, u32 first, u32 end)
+{
+	u32 last;
+
+	if (!pool->batch) {
+		stack_list_put(&pool->free, first, end - 1, block_link, pool);
+		return;
+	}
+	for (; first < end; first = last + 1) {
+		last = min(first + 2 * pool->batch, end) - 1;
+		stack_list_put(&pool->cpus[pool->next_cpu].blocks, first, last,
+			       block_link, pool);
+		if (++pool->next_cpu == nr_cpu_ids)
+			pool->next_cpu = 0;
+	}
+}
+
 /* Make the @nr blocks of a new chunk known. */
 static void pool_add(struct bpf_stack_pool *pool, struct bpf_stack_block *blocks,
 		     u32 nr)
@@ -59,7 +77,7 @@ static void pool_add(struct bpf_stack_pool *pool, struct bpf_stack_block *blocks
 	pool->nr_chunks++;
 	pool->bytes += nr * sizeof(*blocks);
 	pool->nr_blocks += base + nr - first;
-	stack_list_put(&pool->free, first, base + nr - 1, block_link, pool);
+	pool_share(pool, first, base + nr);
 	atomic_add(base + nr - first, &pool->nr_free);
 }
 
@@ -114,6 +132,106 @@ static noinline void pool_ask(struct bpf_stack_pool *pool)
 		irq_work_queue(&pool->kick);
 }
 
+/* A reader of the stack that was here may still be reading; full: three rounds. */
+static __always_inline void block_fill(u64 *to, const u64 *word, u32 nr)
+{
+	const u64 *end = word + nr;
+
+	for (; end - word >= 5; to += 5, word += 5) {
+		WRITE_ONCE(to[0], word[0]);
+		WRITE_ONCE(to[1], word[1]);
+		WRITE_ONCE(to[2], word[2]);
+		WRITE_ONCE(to[3], word[3]);
+		WRITE_ONCE(to[4], word[4]);
+	}
+	for (; word < end; to++, word++)
+		WRITE_ONCE(*to, *word);
+}
+
+/* This CPU has taken @nr blocks, or returned -@nr. */
+static void pool_account(struct bpf_stack_pool *pool, struct bpf_stack_cpu *own, int nr)
+{
+	if (pool->batch) {
+		nr = atomic_add_return(nr, &own->taken);
+		if (likely(nr < (int)pool->batch && nr > -(int)pool->batch))
+			return;
+		atomic_sub(nr, &own->taken);
+	}
+	if (unlikely(atomic_sub_return(nr, &pool->nr_free) < READ_ONCE(pool->low)))
+		pool_ask(pool);
+}
+
+/* Put back @nr linked blocks. */
+static void pool_return(struct bpf_stack_pool *pool, u32 number, u32 nr)
+{
+	u32 last = stack_list_after(number, nr - 1, block_link, pool);
+	struct bpf_stack_cpu *own = &pool->cpus[raw_smp_processor_id()];
+
+	stack_list_put(pool->batch ? &own->blocks : &pool->free, number, last,
+		       block_link, pool);
+	pool_account(pool, own, -(int)nr);
+}
+
+/* Take @nr blocks from another CPU, and some more for @own. */
+static u32 pool_steal(struct bpf_stack_pool *pool, struct bpf_stack_cpu *own, u32 nr)
+{
+	u32 i, at = own - pool->cpus, first;
+	atomic64_t *head;
+
+	for (i = 1; i < nr_cpu_ids; i++) {
+		at = at + 1 < nr_cpu_ids ? at + 1 : 0;
+		head = &pool->cpus[at].blocks;
+		if (!(u32)atomic64_read(head))
+			continue;
+		first = stack_list_refill(head, &own->blocks, nr, pool->batch,
+					  block_link, pool);
+		if (!first)
+			first = stack_list_take(head, nr, block_link, pool);
+		if (first)
+			return first;
+	}
+	return 0;
+}
+
+/* Take @nr blocks one by one, from wherever there are any. */
+static u32 pool_gather(struct bpf_stack_pool *pool, struct bpf_stack_cpu *own, u32 nr)
+{
+	u32 first = 0, number, i = 0, n = 0;
+
+	while (n < nr && i < nr_cpu_ids) {
+		number = stack_list_take(&pool->cpus[i].blocks, 1, block_link, pool);
+		if (!number) {
+			i++;
+			continue;
+		}
+		WRITE_ONCE(*block_link(pool, number), first);
+		first = number;
+		n++;
+	}
+	if (n == nr)
+		return first;
+	if (n) {
+		pool_account(pool, own, n);
+		pool_return(pool, first, n);
+	}
+	return 0;
+}
+
+/* This CPU has not got @nr blocks. */
+static noinline u32 pool_refill(struct bpf_stack_pool *pool, struct bpf_stack_cpu *own, u32 nr)
+{
+	u32 first = 0;
+
+	if (pool->batch) {
+		first = pool_steal(pool, own, nr);
+		if (!first)
+			first = pool_gather(pool, own, nr);
+	}
+	if (!first)
+		pool_ask(pool);
+	return first;
+}
+
 /**
  * bpf_stack_pool_take - take blocks and fill them
  * @pool:	The pool.
@@ -128,24 +246,22 @@ static noinline void pool_ask(struct bpf_stack_pool *pool)
  */
 u32 bpf_stack_pool_take(struct bpf_stack_pool *pool, const u64 *word, u32 nr)
 {
-	u32 nr_blocks = blocks_of(nr), first, number, i, n;
+	struct bpf_stack_cpu *own = &pool->cpus[raw_smp_processor_id()];
+	u32 nr_blocks = blocks_of(nr), first, number, n;
 	struct bpf_stack_block *block;
 
-	first = stack_list_take(&pool->free, nr_blocks, block_link, pool);
-	if (unlikely(!first)) {
-		pool_ask(pool);
+	first = stack_list_take(pool->batch ? &own->blocks : &pool->free, nr_blocks,
+				block_link, pool);
+	if (unlikely(!first))
+		first = pool_refill(pool, own, nr_blocks);
+	if (unlikely(!first))
 		return 0;
-	}
-	if (unlikely(atomic_sub_return(nr_blocks, &pool->nr_free) <
-		     READ_ONCE(pool->low)))
-		pool_ask(pool);
+	pool_account(pool, own, nr_blocks);
 
 	for (number = first; nr; nr -= n, word += n) {
 		block = bpf_stack_block(pool, number);
 		n = min_t(u32, nr, STACK_BLOCK_WORDS);
-		/* A reader of the stack that was here may still be reading. */
-		for (i = 0; i < n; i++)
-			WRITE_ONCE(block->word[i], word[i]);
+		block_fill(block->word, word, n);
 		number = block->next;
 	}
 	return first;
@@ -161,12 +277,7 @@ u32 bpf_stack_pool_take(struct bpf_stack_pool *pool, const u64 *word, u32 nr)
  */
 void bpf_stack_pool_put(struct bpf_stack_pool *pool, u32 number, u32 nr)
 {
-	u32 nr_blocks = blocks_of(nr), last = number, i;
-
-	for (i = 1; i < nr_blocks; i++)
-		last = bpf_stack_block(pool, last)->next;
-	stack_list_put(&pool->free, number, last, block_link, pool);
-	atomic_add(nr_blocks, &pool->nr_free);
+	pool_return(pool, number, blocks_of(nr));
 }
 
 /**
@@ -224,8 +335,16 @@ int bpf_stack_pool_init(struct bpf_stack_pool *pool, u32 max_stacks,
 	pool->stored = stored;
 	init_irq_work(&pool->kick, pool_kick);
 	INIT_DELAYED_WORK(&pool->grow, pool_grow);
+	pool->batch = min(STACK_CPU_BATCH, max_stacks / (8 * nr_cpu_ids));
+	if (pool->batch < STACK_CPU_BATCH_MIN || nr_cpu_ids < 4)
+		pool->batch = 0;
 	pool->chunks = bpf_map_area_alloc(max_chunks * sizeof(*pool->chunks), node);
-	return pool->chunks ? 0 : -ENOMEM;
+	pool->cpus = bpf_map_area_alloc((u64)nr_cpu_ids * sizeof(*pool->cpus), node);
+	if (pool->chunks && pool->cpus)
+		return 0;
+	bpf_map_area_free(pool->cpus);
+	bpf_map_area_free(pool->chunks);
+	return -ENOMEM;
 }
 
 /**
@@ -243,5 +362,6 @@ void bpf_stack_pool_destroy(struct bpf_stack_pool *pool)
 	cancel_delayed_work_sync(&pool->grow);
 	for (i = 0; i < pool->nr_chunks; i++)
 		bpf_map_area_free(pool->chunks[i]);
+	bpf_map_area_free(pool->cpus);
 	bpf_map_area_free(pool->chunks);
 }

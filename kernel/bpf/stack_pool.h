@@ -21,6 +21,28 @@ struct bpf_stack_block {
 	u64 word[STACK_BLOCK_WORDS];
 };
 
+/*
+ * How many blocks, and records, a CPU takes for later, at most and at least: a table
+ * with less for each CPU has only common lists.
+ */
+#define STACK_CPU_BATCH		16U
+#define STACK_CPU_BATCH_MIN	4U
+
+/**
+ * struct bpf_stack_cpu - what a CPU has for its next stacks
+ * @blocks:	List of free blocks.
+ * @recs:	List of free records.
+ * @taken:	Blocks taken that @nr_free of the pool does not know of yet, or, if
+ *		negative, blocks returned.
+ *
+ * Other CPUs take from here only when the common lists are empty.
+ */
+struct bpf_stack_cpu {
+	atomic64_t blocks;
+	atomic64_t recs;
+	atomic_t taken;
+} ____cacheline_aligned_in_smp;
+
 /**
  * struct bpf_stack_pool - the blocks of a table
  * @chunks:	Memory by block number.
@@ -36,7 +58,10 @@ struct bpf_stack_block {
  * @asked:	The worker has been asked and has not finished.
  * @kick:	Asks the worker from any context.
  * @grow:	The worker.
- * @free:	List of the free blocks.
+ * @cpus:	Free blocks and records of each CPU.
+ * @batch:	How many a CPU takes for later; 0: the CPUs have no lists.
+ * @next_cpu:	The CPU that gets the next blocks.
+ * @free:	List of the other free blocks.
  * @nr_free:	Their number.
  */
 struct bpf_stack_pool {
@@ -53,7 +78,11 @@ struct bpf_stack_pool {
 	struct irq_work kick;
 	struct delayed_work grow;
 
-	/* Written with each new stack. */
+	struct bpf_stack_cpu *cpus;
+	u32 batch;
+	u32 next_cpu;
+
+	/* Written with one in @batch new stacks. */
 	atomic64_t free ____cacheline_aligned_in_smp;
 	atomic_t nr_free;
 };

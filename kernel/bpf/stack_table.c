@@ -80,8 +80,8 @@
  *  - Only a cmpxchg that succeeds is a full barrier.  The proof above needs that of
  *    claim, against the loads of settle.  A failed cmpxchg on a cell orders
  *    nothing, and nothing relies on it: its caller looks again at what it returned.
- *  - (B) pairs with the loads of record and words in rec_equal() and
- *    bpf_stack_table_copy(), which depend on the cell by address.
+ *  - (B) pairs with the loads of record and words in rec_equal(), which depend on the
+ *    cell by address, and with the acquire in stored_get().
  *  - (C), then (D), then (A) by the next owner, each a successful cmpxchg, order the
  *    clearing of a cell before the writes of the next owner.  They pair with
  *    smp_rmb() in still_there().  tools/testing/stack_table/litmus has the proofs.
@@ -316,11 +316,39 @@ static u32 *rec_link(const void *table, u32 number)
 {
 	const struct bpf_stack_table *t = table;
 
-	return &t->recs[number - 1].nr;
+	/* A record that is not free has no link: what is here may be any number. */
+	return &t->recs[(number - 1) & (t->nr_index - 1)].nr;
+}
+
+/* Take a record from @head, and some more for @own. */
+static u32 rec_take_from(struct bpf_stack_table *table, atomic64_t *head,
+			 atomic64_t *own)
+{
+	u32 number = stack_list_refill(head, own, 1, table->pool.batch,
+				       rec_link, table);
+
+	return number ?: stack_list_take(head, 1, rec_link, table);
+}
+
+static noinline u32 rec_refill(struct bpf_stack_table *table, atomic64_t *own)
+{
+	u32 turn = READ_ONCE(table->turn), number, i;
+
+	number = rec_take_from(table, &table->free[turn % 2], own);
+	if (unlikely(!number)) {
+		/* If another context has changed it, leave it as it is. */
+		cmpxchg(&table->turn, turn, turn + 1);
+		number = rec_take_from(table, &table->free[(turn + 1) % 2], own);
+	}
+	for (i = 0; unlikely(!number) && i < nr_cpu_ids; i++)
+		number = stack_list_take(&table->pool.cpus[i].recs, 1,
+					 rec_link, table);
+	return number;
 }
 
 /*
- * Take a free record.  There are two lists: one to take from, one to put on.  When
+ * Take a free record, of those that this CPU has, or else of the common ones.  Of
+ * these there are two lists: one to take from, one to put on.  When
  * the first is empty they change roles, so that a record comes back after all
  * others had their turn, and its ids last as long as can be.  Returns its index, or
  * -1 when there is none, which takes more insertions at a time than STACK_EXTRA
@@ -328,16 +356,12 @@ static u32 *rec_link(const void *table, u32 number)
  */
 static s64 rec_take(struct bpf_stack_table *table)
 {
-	u32 turn = READ_ONCE(table->turn), number;
+	atomic64_t *own = &table->pool.cpus[raw_smp_processor_id()].recs;
+	u32 number = 0;
 
-	number = stack_list_take(&table->free[turn % 2], 1, rec_link, table);
-	if (unlikely(!number)) {
-		/* If another context has changed it, leave it as it is. */
-		cmpxchg(&table->turn, turn, turn + 1);
-		number = stack_list_take(&table->free[(turn + 1) % 2], 1,
-					 rec_link, table);
-	}
-	return (s64)number - 1;
+	if (table->pool.batch)
+		number = stack_list_take(own, 1, rec_link, table);
+	return (s64)(number ?: rec_refill(table, own)) - 1;
 }
 
 /* Return the record with the index @index; nobody may find its blocks any more. */
@@ -748,7 +772,12 @@ stored_get(const struct bpf_stack_table *table, u32 id, u32 *at, u64 *cell)
 		return NULL;
 	*at = READ_ONCE(rec->cell);
 	*cell = cell_stored(hash_tag(READ_ONCE(rec->hash)), id);
-	return (u64)atomic64_read(&table->cells[*at]) == *cell ? rec : NULL;
+	/*
+	 * An id is known before its stack is stored, and the cell's address
+	 * comes from the record, so no dependency orders what the caller reads
+	 * of the record and its words after this.
+	 */
+	return (u64)atomic64_read_acquire(&table->cells[*at]) == *cell ? rec : NULL;
 }
 
 /**
@@ -900,7 +929,7 @@ static void table_free(struct bpf_stack_table *table)
 /* All records are free, and are taken in the order of their indexes. */
 static void recs_init(struct bpf_stack_table *table)
 {
-	u32 i;
+	u32 i, first, end = 0;
 
 	for (i = 0; i < table->nr_index; i++) {
 		table->recs[i].id = i;
@@ -910,7 +939,18 @@ static void recs_init(struct bpf_stack_table *table)
 		table->recs[i].nr = i + 2;
 	}
 	table->recs[table->nr_index - 1].nr = 0;
-	atomic64_set(&table->free[0], 1);
+	if (!table->pool.batch) {
+		atomic64_set(&table->free[0], 1);
+		return;
+	}
+	/* Each CPU its share of the indexes up to max_entries. */
+	for (i = 0; i < nr_cpu_ids; i++) {
+		first = (u64)table->max_entries * i / nr_cpu_ids;
+		end = (u64)table->max_entries * (i + 1) / nr_cpu_ids;
+		table->recs[end - 1].nr = 0;
+		atomic64_set(&table->pool.cpus[i].recs, first + 1);
+	}
+	atomic64_set(&table->free[0], end + 1);
 }
 
 static int table_alloc(struct bpf_stack_table *table, u32 max_words, int node)

@@ -97,7 +97,7 @@ struct bpf_stack_table {
 	u32 max_entries;
 
 	atomic64_t count ____cacheline_aligned_in_smp;
-	atomic64_t free[2];
+	atomic64_t free[2] ____cacheline_aligned_in_smp;
 	u32 turn;
 	struct bpf_stack_pool pool;
 };

@@ -39,6 +39,7 @@
 /* ---- memory, the same addresses in each run ---- */
 
 u32 shim_cpus = 1;
+__thread u32 shim_cpu;
 bool shim_no_memory;
 
 u64 get_random_u64(void)
@@ -49,7 +50,11 @@ u64 get_random_u64(void)
 void *bpf_map_area_alloc(u64 size, int node)
 {
 	(void)node;
-	return calloc(1, size);
+	void *mem = aligned_alloc(64, (size + 63) / 64 * 64);
+
+	if (!mem)
+		abort();
+	return memset(mem, 0, size);
 }
 
 void bpf_map_area_free(void *mem)

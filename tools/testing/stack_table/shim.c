@@ -3,6 +3,7 @@
 #include "shim.h"
 
 u32 shim_cpus = 2;
+__thread u32 shim_cpu;
 u64 shim_seed = 1;
 bool shim_no_memory;
 

@@ -110,6 +110,18 @@ static inline void atomic_add(int n, atomic_t *v)
 	__atomic_fetch_add(&v->counter, n, __ATOMIC_RELAXED);
 }
 
+static inline int atomic_add_return(int n, atomic_t *v)
+{
+	sched_point(v, true);
+	return __atomic_add_fetch(&v->counter, n, __ATOMIC_SEQ_CST);
+}
+
+static inline void atomic_sub(int n, atomic_t *v)
+{
+	sched_point(v, true);
+	__atomic_fetch_sub(&v->counter, n, __ATOMIC_RELAXED);
+}
+
 static inline int atomic_sub_return(int n, atomic_t *v)
 {
 	sched_point(v, true);
@@ -202,6 +214,10 @@ static inline bool shim_cpu_next(int *cpu)
 
 extern u32 shim_cpus;
 #define num_possible_cpus()	(shim_cpus)
+#define nr_cpu_ids		(shim_cpus)
+/* Of the thread */
+extern __thread u32 shim_cpu;
+#define raw_smp_processor_id()	(shim_cpu)
 #define cond_resched()		((void)0)
 
 /* Runs at once: interrupts are always on. */

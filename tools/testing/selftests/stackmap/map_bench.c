@@ -35,7 +35,8 @@ static void bench(struct stacks *stacks, const char *what, unsigned int frames, 
 	unsigned int lost = 0;
 
 	/* No room to clear, but for one frame, so that the walk finds the end. */
-	stacks->skel->bss->walk_size = (frames + 1) * sizeof(uint64_t);
+	stacks->skel->bss->walk_size = (frames < MAP_DEPTH ? frames + 1 : frames) *
+				       sizeof(uint64_t);
 	for (uint32_t i = 0; i < ROUNDS; i++) {
 		lost += stacks_take(stacks, 0, hit ? 0 : i, frames,
 				    BPF_F_USER_STACK | flags) < 0;

@@ -342,27 +342,6 @@ TEST(threads_insert_the_same)
 	stacks_close(&stacks);
 }
 
-static long long number_in(const char *path, const char *key)
-{
-	long long value = -1;
-	char line[256];
-	FILE *file;
-
-	file = fopen(path, "r");
-	if (!file)
-		return -1;
-	while (fgets(line, sizeof(line), file)) {
-		if (!*key) {
-			value = atoll(line);
-			break;
-		}
-		if (!strncmp(line, key, strlen(key)))
-			value = atoll(line + strlen(key));
-	}
-	fclose(file);
-	return value;
-}
-
 static long long memlock(int fd)
 {
 	char path[64];
@@ -372,16 +351,6 @@ static long long memlock(int fd)
 }
 
 #define CGROUP	"/sys/fs/cgroup/stackmap-test"
-
-static bool write_to(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY);
-	bool good = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-
-	if (fd >= 0)
-		close(fd);
-	return good;
-}
 
 static bool enter_cgroup(void)
 {

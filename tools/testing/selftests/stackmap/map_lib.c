@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <linux/bpf.h>
 #include <stdlib.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -52,6 +53,7 @@ int stacks_open(struct stacks *stacks, uint32_t entries, uint32_t depth, uint32_
 	bpf_program__set_autoload(skel->progs.burst, with & STACKS_BURST);
 	bpf_program__set_autoload(skel->progs.sample_nmi, with & STACKS_NMI);
 	bpf_program__set_autoload(skel->progs.nested, with & STACKS_NESTED);
+	bpf_program__set_autoload(skel->progs.record, with & STACKS_RECORD);
 	err = map_take_bpf__load(skel);
 	if (err)
 		goto destroy;
@@ -220,4 +222,35 @@ int stacks_read(const struct stacks *stacks, uint32_t id, uint32_t *seed)
 	if (bpf_map_lookup_elem(stacks->fd, &id, ips))
 		return -errno;
 	return stacks_check(ips, stacks->depth, seed) ? 0 : -EBADMSG;
+}
+
+long long number_in(const char *path, const char *key)
+{
+	long long value = -1;
+	char line[256];
+	FILE *file;
+
+	file = fopen(path, "r");
+	if (!file)
+		return -1;
+	while (fgets(line, sizeof(line), file)) {
+		if (!*key) {
+			value = atoll(line);
+			break;
+		}
+		if (!strncmp(line, key, strlen(key)))
+			value = atoll(line + strlen(key));
+	}
+	fclose(file);
+	return value;
+}
+
+bool write_to(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY);
+	bool good = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
+	if (fd >= 0)
+		close(fd);
+	return good;
 }

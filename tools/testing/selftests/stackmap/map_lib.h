@@ -48,6 +48,7 @@ enum stacks_with {
 	STACKS_NMI	= 1 << 2,
 	STACKS_BURST	= 1 << 3,
 	STACKS_TIMED	= 1 << 4,
+	STACKS_RECORD	= 1 << 5,
 };
 
 /**
@@ -116,6 +117,10 @@ unsigned int stacks_check(const uint64_t *ips, unsigned int room, uint32_t *seed
  * Return: 0 and the seed, a negative errno, or -EBADMSG for a damaged stack.
  */
 int stacks_read(const struct stacks *stacks, uint32_t id, uint32_t *seed);
+
+/* The number in the line of the file @path that begins with @key, or -1. */
+long long number_in(const char *path, const char *key);
+bool write_to(const char *path, const char *text);
 
 /* Depths from 3 to 37, 20 in the mean. */
 static inline unsigned int stacks_depth(uint32_t seed)

@@ -171,6 +171,31 @@ int sample_nmi(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+/*
+ * For an event whose records have callchains: takes stacks in the way of all helpers
+ * that read perf's callchain, and lets the record be written.
+ */
+SEC("?perf_event")
+int record(struct bpf_perf_event_data *ctx)
+{
+	long user, kernel;
+
+	if (bpf_get_current_pid_tgid() >> 32 != tgid)
+		return 1;
+	user = bpf_get_stackid(ctx, &stacks, BPF_F_USER_STACK);
+	kernel = bpf_get_stackid(ctx, &stacks, 0);
+	/* Less than there is */
+	bpf_get_stack(ctx, walked_stack, 2 * sizeof(__u64), BPF_F_USER_STACK);
+	bpf_get_stack(ctx, walked_stack, 2 * sizeof(__u64), 0);
+	samples++;
+	/* In user mode there are no frames of the kernel: -EFAULT. */
+	if (user < 0 || (kernel < 0 && kernel != -14))
+		samples_error++;
+	else if (samples <= MAP_SAMPLED)
+		sampled[samples - 1] = kernel < 0 ? 0 : kernel + 1;
+	return 1;
+}
+
 /* In the midst of an insertion: walks another stack in the same context. */
 SEC("?kprobe.multi")
 int nested(struct pt_regs *ctx)
