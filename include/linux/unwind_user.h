@@ -90,12 +90,14 @@ void unwind_user_discover_later(void);
  *
  * Without, unwind_user() finds no more than frame pointers tell.
  *
- * Context: Any; a task that has an mm.
+ * Context: Any task in any context, NMI included.  A task without an mm - a kernel
+ * thread, or one that exits - has none, even where registers of user mode are at hand.
  */
 static inline bool unwind_user_has_tables(void)
 {
 #ifdef CONFIG_UNWIND_USER_SFRAME
-	const struct sframe_index *index = READ_ONCE(current->mm->sframe);
+	const struct mm_struct *mm = current->mm;
+	const struct sframe_index *index = mm ? READ_ONCE(mm->sframe) : NULL;
 
 	return index && READ_ONCE(index->nr);
 #else
@@ -109,14 +111,18 @@ static inline bool unwind_user_has_tables(void)
  * It has mapped or unmapped code since the kernel last looked for the tables of its
  * objects; see unwind_user_discover_later().
  *
- * Context: Any; a task that has an mm.
+ * Context: As unwind_user_has_tables(); false without an mm.
  */
 static inline bool unwind_user_is_unseen(void)
 {
 #ifdef CONFIG_UNWIND_USER_SFRAME
-	const struct sframe_index *index = READ_ONCE(current->mm->sframe);
+	const struct mm_struct *mm = current->mm;
+	const struct sframe_index *index;
 
-	return !index || READ_ONCE(index->seen) != READ_ONCE(current->mm->exec_vm);
+	if (!mm)
+		return false;
+	index = READ_ONCE(mm->sframe);
+	return !index || READ_ONCE(index->seen) != READ_ONCE(mm->exec_vm);
 #else
 	return false;
 #endif

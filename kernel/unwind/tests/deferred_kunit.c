@@ -8,6 +8,7 @@
 
 #include <linux/completion.h>
 #include <linux/kthread.h>
+#include <linux/perf_event.h>
 #include <linux/unwind_deferred.h>
 
 #include "../deferred_state.h"
@@ -231,6 +232,38 @@ static void unwind_request_is_refused_to_kernel_threads(struct kunit *test)
 	unwind_client_unregister(&client);
 }
 
+/* The registers that a task which exits has left behind: of user mode, without an mm. */
+static void unwind_user_without_mm_finds_no_stack(struct kunit *test)
+{
+	struct pt_regs regs = { .ip = 0x1234, .sp = 0x8000, .bp = 0x8000, .cs = __USER_CS };
+	u64 ip;
+	struct unwind_user_trace trace = { .entries = &ip, .max = 1 };
+	struct perf_callchain_entry *entry;
+	u64 nr = 0;
+
+	KUNIT_ASSERT_NULL(test, current->mm);
+	KUNIT_EXPECT_FALSE(test, unwind_user_has_tables());
+	KUNIT_EXPECT_FALSE(test, unwind_user_is_unseen());
+	unwind_user(&trace, &regs, UNWIND_USER_RESIDENT);
+	KUNIT_EXPECT_EQ(test, trace.nr, 0);
+	KUNIT_EXPECT_EQ(test, trace.end, UNWIND_USER_NO_STACK);
+
+	/* bpf_get_task_stack() comes here with the registers that it finds. */
+	KUNIT_ASSERT_EQ(test, get_callchain_buffers(sysctl_perf_event_max_stack), 0);
+	scoped_guard(preempt) {
+		guard(rcu)();
+		entry = get_perf_callchain(&regs, false, true,
+					   sysctl_perf_event_max_stack, false, false);
+		if (entry) {
+			nr = entry->nr;
+			ip = entry->ip[0];
+		}
+	}
+	put_callchain_buffers();
+	KUNIT_EXPECT_EQ(test, nr, 1);
+	KUNIT_EXPECT_EQ(test, ip, 0x1234);
+}
+
 static struct kunit_case unwind_deferred_cases[] = {
 	KUNIT_CASE(unwind_state_first_request_queues_the_work),
 	KUNIT_CASE(unwind_state_later_requests_share_the_work),
@@ -243,6 +276,7 @@ static struct kunit_case unwind_deferred_cases[] = {
 	KUNIT_CASE(unwind_clients_are_limited_and_slots_reused),
 	KUNIT_CASE(unwind_client_that_goes_takes_its_requests_along),
 	KUNIT_CASE(unwind_request_is_refused_to_kernel_threads),
+	KUNIT_CASE(unwind_user_without_mm_finds_no_stack),
 	{}
 };
 
