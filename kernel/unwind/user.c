@@ -270,6 +270,62 @@ static int unwind_user_apply_rule(struct unwind_user_walk *walk,
 	return rule->deref ? unwind_user_read_words(walk, value, *value, 1) : 0;
 }
 
+#ifdef CONFIG_UPROBES
+/*
+ * In the trampoline of uretprobes: its function has returned, and the frame is the one
+ * that called it.  Until the kernel has handled the return, the task's list has the
+ * function's slot, as far up as the trampoline has pushed registers: the first one, as
+ * those of its callers are further up.  Then the trampoline's stack has the true address.
+ */
+static noinline bool unwind_user_in_trampoline(struct unwind_user_walk *walk,
+					       const struct uprobe_task *utask,
+					       unsigned long offset)
+{
+	int on_stack = arch_unwind_uretprobe_slot(offset);
+	unsigned long slot = walk->sp - walk->word;
+	const struct return_instance *ri;
+	u64 ip;
+
+	for (ri = utask->return_instances; ri; ri = ri->next) {
+		/* It has popped registers: the return was handled before. */
+		if (on_stack >= 0 && on_stack < ARCH_UNWIND_URETPROBE_PUSHED - walk->word)
+			break;
+		if (ri->stack - slot > ARCH_UNWIND_URETPROBE_PUSHED)
+			continue;
+		walk->ip = ri->orig_ret_vaddr;
+		walk->sp = ri->stack + walk->word;
+		return true;
+	}
+	if (on_stack < 0 || walk->word != 8)
+		return true;
+	slot = walk->sp + on_stack;
+	if (unwind_user_read_words(walk, &ip, slot, 1))
+		return unwind_user_stop(walk, UNWIND_USER_FAULT);
+	walk->ip = ip;
+	walk->sp = slot + walk->word;
+	return true;
+}
+#endif
+
+/*
+ * Where the task runs, or was interrupted, or the trampoline that has taken the place of
+ * where it is to run.  Returns false, with the reason, when that cannot be read.
+ */
+static bool unwind_user_leave_trampoline(struct unwind_user_walk *walk)
+{
+#ifdef CONFIG_UPROBES
+	const struct uprobe_task *utask = current->utask;
+	unsigned long offset;
+
+	if (likely(!utask))
+		return true;
+	offset = walk->ip - uprobe_get_trampoline_vaddr();
+	if (unlikely(offset < ARCH_UNWIND_URETPROBE_LEN))
+		return unwind_user_in_trampoline(walk, utask, offset);
+#endif
+	return true;
+}
+
 static bool unwind_user_stop_error(struct unwind_user_walk *walk, int error)
 {
 	return unwind_user_stop(walk, error == -EFAULT ?
@@ -364,7 +420,7 @@ static noinline bool unwind_user_apply_rules(struct unwind_user_walk *walk,
 			      ra_saved ? cfa + row->ra.offset : 0))
 		return false;
 	walk->exact = row->signal;
-	return true;
+	return !walk->exact || unwind_user_leave_trampoline(walk);
 }
 
 /*
@@ -465,7 +521,7 @@ static bool unwind_user_next_signal(struct unwind_user_walk *walk)
 	walk->exact = true;
 	walk->regs = NULL;
 	walk->sigframe = from;
-	return true;
+	return unwind_user_leave_trampoline(walk);
 }
 
 /* Where tables have no row for the frame. */
@@ -598,6 +654,8 @@ static void unwind_user_walk(struct unwind_user_walk *walk,
 	unsigned int nr = 0;
 
 	walk->end = UNWIND_USER_FULL;
+	if (!unwind_user_leave_trampoline(walk))
+		goto out;
 	while (nr < max) {
 		entries[nr++] = walk->ip;
 		if (unwind_user_may_fault(access))
@@ -605,6 +663,7 @@ static void unwind_user_walk(struct unwind_user_walk *walk,
 		if (!unwind_user_next(walk))
 			break;
 	}
+out:
 	trace->nr = nr;
 }
 
@@ -639,7 +698,7 @@ static void unwind_user_walk_resident(struct unwind_user_walk *walk,
  * For those who do not walk, where unwind_user_is_unseen(): samples to come can be
  * walked by the tables that are found.
  *
- * Context: Any, NMI included; a task that has an mm.
+ * Context: Any task in any context, NMI included.
  */
 void unwind_user_discover_later(void)
 {

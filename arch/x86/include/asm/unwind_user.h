@@ -70,6 +70,39 @@ static inline bool arch_unwind_user_at_entry(const struct pt_regs *regs)
 #endif
 }
 
+#ifdef CONFIG_UPROBES
+extern u8 uretprobe_trampoline_entry[];
+extern u8 uretprobe_syscall_check[];
+extern u8 uretprobe_trampoline_end[];
+
+/* The trampoline of uretprobes; the breakpoint that 32-bit tasks have is shorter. */
+#define ARCH_UNWIND_URETPROBE_LEN	\
+	((unsigned long)(uretprobe_trampoline_end - uretprobe_trampoline_entry))
+/* It saves three registers before its system call. */
+#define ARCH_UNWIND_URETPROBE_PUSHED	(3 * 8)
+
+/**
+ * arch_unwind_uretprobe_slot() - where the trampoline finds its return address
+ * @offset: Of the instruction in the trampoline.
+ *
+ * Return: How far above the stack pointer, or a negative number before its system call.
+ */
+static inline int arch_unwind_uretprobe_slot(unsigned long offset)
+{
+	/* Two pops and the return, of 2, 1 and 1 bytes. */
+	switch (offset - (uretprobe_syscall_check - uretprobe_trampoline_entry)) {
+	case 0:
+		return 2 * 8;
+	case 2:
+		return 8;
+	case 3:
+		return 0;
+	default:
+		return -1;
+	}
+}
+#endif
+
 /* Where the kernel keeps a user register. */
 #define ARCH_UNWIND_PT_REG(reg)	offsetof(struct pt_regs, reg)
 

@@ -353,16 +353,6 @@ static keep unsigned int frames_of_deep(struct chain *chain, unsigned int depth)
 	return record.nr == same + 1 ? record.nr : 0;
 }
 
-#define MAX_STACK "/proc/sys/kernel/perf_event_max_stack"
-
-static bool set_max_stack(unsigned int frames)
-{
-	FILE *file = fopen(MAX_STACK, "w");
-	bool done = file && fprintf(file, "%u", frames) > 0;
-
-	return file && !fclose(file) && done;
-}
-
 /* As many as the system's limit says, the innermost ones. */
 TEST(deeper_than_the_limit)
 {
@@ -377,30 +367,35 @@ TEST(deeper_than_the_limit)
 	EXPECT_EQ(127, frames_of_deep(&chain, 3000));
 }
 
+/* Opens a uretprobe on @function. */
+static int open_uretprobe(struct unwind_perf *perf, const void *function)
+{
+	struct unwind_event event = {
+		.type = unwind_pmu("uprobe"),
+		.config = 1,
+		.config1 = (uintptr_t)"/proc/self/exe",
+		.config2 = unwind_file_offset((uintptr_t)function),
+		.flags = UNWIND_AT_ONCE,
+		.cpu = -1,
+	};
+
+	return unwind_perf_open_event(perf, &event);
+}
+
 /* Each frame's return address is the trampoline's; the stack has the true ones. */
 TEST(functions_with_uretprobes)
 {
 	static struct unwind_record record;
-	struct unwind_event event = {
-		.config = 1,
-		.config1 = (uintptr_t)"/proc/self/exe",
-		.config2 = unwind_file_offset((uintptr_t)chain_down),
-		.flags = UNWIND_AT_ONCE,
-		.cpu = -1,
-	};
 	struct unwind_perf perf, probe;
 	struct chain chain, without = { };
-	int type = unwind_pmu("uprobe");
 
 	NEED_UNWIND();
-	ASSERT_LE(0, type);
-	event.type = type;
 	ASSERT_TRUE(chain_init(&chain, 0));
 	ASSERT_EQ(0, open_chain(&perf));
 	for (volatile int i = 0; i < 2; i++) {
 		if (i == 1) {
 			without = chain;
-			ASSERT_EQ(0, unwind_perf_open_event(&probe, &event));
+			ASSERT_EQ(0, open_uretprobe(&probe, chain_down));
 		}
 		chain.returns_nr = 0;
 		unwind_perf_drain(&perf);
@@ -413,6 +408,125 @@ TEST(functions_with_uretprobes)
 	without.last = main_return;
 	ASSERT_TRUE(take(&perf, &without, &record));
 	EXPECT_TRUE(chain_matches(&without, &record));
+}
+
+/* Where the trampoline is, once a function with a uretprobe was called; or 0. */
+static uint64_t trampoline(void)
+{
+	FILE *file = fopen("/proc/self/maps", "r");
+	unsigned long start, found = 0;
+	char line[256];
+
+	while (file && !found && fgets(line, sizeof(line), file))
+		if (strstr(line, "[uprobes]") && sscanf(line, "%lx", &start) == 1)
+			found = start;
+	if (file)
+		fclose(file);
+	return found;
+}
+
+static ucontext_t upper_context, resumed_context, lower_context;
+static struct chain lower_chain;
+
+/* The probed function: three of its calls stand at the same time. */
+static keep int probed(int (*inner)(void))
+{
+	int result;
+
+	result = inner();
+	asm volatile("" : "+r"(result));
+	return result;
+}
+
+static keep int in_lower(void)
+{
+	lower_chain.returns[0] = chain_return_address();
+	swapcontext(&lower_context, &upper_context);
+	lower_chain.ips[0] = (uintptr_t)chain_fault_ip;
+	lower_chain.ips[1] = chain_fault(lower_chain.page);
+	return swapcontext(&lower_context, &resumed_context);
+}
+
+static void lower(void)
+{
+	probed(in_lower);
+}
+
+static keep int resume_lower(void)
+{
+	return swapcontext(&resumed_context, &lower_context);
+}
+
+static keep int start_lower(void)
+{
+	swapcontext(&upper_context, &lower_context);
+	return probed(resume_lower);
+}
+
+/*
+ * A probed function on a lower stack, and then one on the upper: the kernel takes the
+ * first for one that longjmp() has left, and forgets where it returns to.  The chain
+ * then has the trampoline there, and not where another call returns to.
+ */
+TEST(uretprobe_that_the_kernel_has_forgotten)
+{
+	static char stack[65536] __attribute__((aligned(64)));
+	static struct unwind_record record;
+	struct unwind_perf perf, probe;
+
+	NEED_UNWIND();
+	ASSERT_TRUE(chain_init(&lower_chain, 0));
+	ASSERT_EQ(0, open_chain(&perf));
+	ASSERT_EQ(0, open_uretprobe(&probe, probed));
+	ASSERT_EQ(0, getcontext(&lower_context));
+	lower_context.uc_stack.ss_sp = stack;
+	lower_context.uc_stack.ss_size = sizeof(stack);
+	makecontext(&lower_context, lower, 0);
+	probed(start_lower);
+
+	/* The fault, in_lower(), probed(), and where that returns to. */
+	lower_chain.ips[2] = lower_chain.returns[0];
+	lower_chain.ips[3] = trampoline();
+	lower_chain.nr = 4;
+	ASSERT_NE(0, lower_chain.ips[3]);
+	ASSERT_TRUE(take(&perf, &lower_chain, &record));
+	EXPECT_TRUE(chain_matches(&lower_chain, &record));
+}
+
+static keep uint64_t returned(void)
+{
+	return chain_return_address();
+}
+
+/* The first instruction of the trampoline, and what the kernel does about it. */
+TEST(on_the_trampoline_itself)
+{
+	uint64_t handler = unwind_kernel_symbol("uprobe_handle_trampoline");
+	static struct unwind_record record;
+	struct unwind_perf perfs[2], probe;
+	struct chain chain = { };
+
+	NEED_UNWIND();
+	ASSERT_NE(0, handler);
+	for (volatile int i = 0; i < 3; i++) {
+		uint64_t back = returned();
+
+		if (i == 0) {
+			chain.ips[chain.nr++] = back;
+			chain.last = main_return;
+			ASSERT_EQ(0, open_uretprobe(&probe, returned));
+		} else if (i == 1) {
+			EXPECT_EQ(trampoline(), back);
+			ASSERT_EQ(0, unwind_perf_open(&perfs[0], 0, PERF_TYPE_BREAKPOINT,
+						      back, FLAGS));
+			ASSERT_EQ(0, unwind_perf_open(&perfs[1], 0, PERF_TYPE_BREAKPOINT,
+						      handler, FLAGS));
+		}
+	}
+	for (int i = 0; i < 2; i++) {
+		EXPECT_TRUE(take(&perfs[i], &chain, &record)) TH_LOG("breakpoint %d", i);
+		EXPECT_TRUE(chain_matches(&chain, &record));
+	}
 }
 
 /* What a child writes for its parent, in shared memory. */

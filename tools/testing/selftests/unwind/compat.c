@@ -4,6 +4,7 @@
 #include <libgen.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <sys/personality.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -61,49 +62,142 @@ static void read_chain(struct chain *chain, const char *line)
 	}
 }
 
+/* Reads one line of @out, to which the program then has no more to write. */
+static bool read_line(int out, char *line, size_t size)
+{
+	ssize_t len = read(out, line, size - 1);
+
+	line[len > 0 ? len : 0] = 0;
+	return len > 0;
+}
+
+/*
+ * Starts the program, always at the same addresses, when @start is written to; it writes
+ * to @out.
+ */
+static pid_t start_target(const char *path, const char *argument, int *out, int *start)
+{
+	int outs[2], starts[2];
+	char byte;
+	pid_t pid;
+
+	if (pipe(outs) || pipe(starts))
+		return -1;
+	pid = fork();
+	if (!pid) {
+		close(starts[1]);
+		dup2(outs[1], STDOUT_FILENO);
+		if (read(starts[0], &byte, 1) == 1 && personality(ADDR_NO_RANDOMIZE) >= 0)
+			execl(path, path, argument, NULL);
+		_exit(99);
+	}
+	close(outs[1]);
+	close(starts[0]);
+	*out = outs[0];
+	*start = starts[1];
+	return pid;
+}
+
+/* What the program prints with @argument when nobody looks. */
+static bool run_target(const char *path, const char *argument, char *line, size_t size)
+{
+	int out, start, status;
+	pid_t pid = start_target(path, argument, &out, &start);
+	bool done = pid > 0 && write(start, "", 1) == 1 && read_line(out, line, size) &&
+		    waitpid(pid, &status, 0) == pid && !status;
+
+	close(out);
+	close(start);
+	return done;
+}
+
+static bool find_target(char *path, size_t size)
+{
+	char file[PATH_MAX] = "";
+
+	return readlink("/proc/self/exe", file, sizeof(file) - 1) > 0 &&
+	       snprintf(path, size, "%s/compat_target", dirname(file)) < (int)size;
+}
+
 TEST_F(i386_program_with_frame_pointers, stack)
 {
 	static struct unwind_record record;
-	char file[PATH_MAX] = "", path[PATH_MAX + 16], line[4096];
 	const char *missing = unwind_perf_missing();
-	int out[2], start[2], status;
+	char path[PATH_MAX + 16], line[4096];
+	int out, start, status;
 	struct chain chain = { };
-	ssize_t len;
 	pid_t pid;
 
 	if (missing)
 		SKIP(return, "%s", missing);
-	ASSERT_LT(0, readlink("/proc/self/exe", file, sizeof(file) - 1));
-	snprintf(path, sizeof(path), "%s/compat_target", dirname(file));
-	ASSERT_EQ(0, pipe(out));
-	ASSERT_EQ(0, pipe(start));
-	self->pid = fork();
-	if (!self->pid) {
-		char byte;
-
-		close(start[1]);
-		dup2(out[1], STDOUT_FILENO);
-		if (read(start[0], &byte, 1) == 1)
-			execl(path, path, NULL);
-		_exit(99);
-	}
-	close(out[1]);
+	ASSERT_TRUE(find_target(path, sizeof(path)));
+	self->pid = start_target(path, NULL, &out, &start);
+	ASSERT_LT(0, self->pid);
 	ASSERT_EQ(0, unwind_perf_open(&self->perf, self->pid, PERF_TYPE_SOFTWARE,
 				      PERF_COUNT_SW_PAGE_FAULTS,
 				      UNWIND_ON_EXEC | variant->flags));
-	ASSERT_EQ(1, write(start[1], "", 1));
-	len = read(out[0], line, sizeof(line) - 1);
+	ASSERT_EQ(1, write(start, "", 1));
+	EXPECT_TRUE(read_line(out, line, sizeof(line)));
 	pid = self->pid;
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	self->pid = -1;
 	ASSERT_EQ(0, status) TH_LOG("%s does not run", path);
-	ASSERT_LT(0, len);
-	line[len] = 0;
 	read_chain(&chain, line);
 	ASSERT_EQ(33, chain.nr);
 	ASSERT_TRUE(variant->take(&self->perf, chain.ips[0], &record));
 	EXPECT_EQ(pid, record.tid);
 	EXPECT_TRUE(chain_matches(&chain, &record));
+}
+
+/* The program sees the trampoline for each return address; the stack has the true ones. */
+TEST_F(i386_program_with_frame_pointers, stack_with_uretprobes)
+{
+	static struct unwind_record record;
+	const char *missing = unwind_perf_missing();
+	char path[PATH_MAX + 16], line[4096];
+	struct unwind_event event = {
+		.type = unwind_pmu("uprobe"),
+		.config = 1,
+		.config1 = (uintptr_t)path,
+		.flags = UNWIND_AT_ONCE,
+		.cpu = -1,
+	};
+	struct chain chain = { }, probed = { };
+	struct unwind_perf probe;
+	int out, start, status;
+	pid_t pid;
+
+	if (missing)
+		SKIP(return, "%s", missing);
+	ASSERT_TRUE(find_target(path, sizeof(path)));
+	ASSERT_TRUE(run_target(path, "offset", line, sizeof(line)));
+	event.config2 = strtoull(line, NULL, 16);
+	ASSERT_TRUE(run_target(path, NULL, line, sizeof(line)));
+	read_chain(&chain, line);
+	ASSERT_EQ(33, chain.nr);
+
+	self->pid = start_target(path, NULL, &out, &start);
+	ASSERT_LT(0, self->pid);
+	event.pid = self->pid;
+	ASSERT_EQ(0, unwind_perf_open_event(&probe, &event));
+	ASSERT_EQ(0, unwind_perf_open(&self->perf, self->pid, PERF_TYPE_SOFTWARE,
+				      PERF_COUNT_SW_PAGE_FAULTS,
+				      UNWIND_ON_EXEC | variant->flags));
+	ASSERT_EQ(1, write(start, "", 1));
+	EXPECT_TRUE(read_line(out, line, sizeof(line)));
+	pid = self->pid;
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	self->pid = -1;
+	ASSERT_EQ(0, status);
+	read_chain(&probed, line);
+	ASSERT_EQ(33, probed.nr);
+	/* The same addresses, but for those that the probes replaced. */
+	EXPECT_EQ(chain.ips[0], probed.ips[0]);
+	EXPECT_NE(chain.ips[1], probed.ips[1]);
+	EXPECT_EQ(probed.ips[1], probed.ips[2]);
+	ASSERT_TRUE(variant->take(&self->perf, chain.ips[0], &record));
+	EXPECT_TRUE(chain_matches(&chain, &record));
+	unwind_perf_close(&probe);
 }
 
 TEST_HARNESS_MAIN

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * An i386 program with frame pointers: prints the stack that the kernel should
- * see at its page fault, for compat.c.
+ * see at its page fault, for compat.c; with an argument, where down() is in its file.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -35,13 +35,19 @@ static keep int down(char *page, int depth)
 	return (result ^ depth) * 3;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	extern const char __executable_start[];
+
 	char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (page == MAP_FAILED)
 		return 1;
+	if (argc > 1) {
+		printf("%lx\n", (unsigned long)((const char *)down - __executable_start));
+		return 0;
+	}
 	note(__builtin_return_address(0));
 	down(page, DEPTH);
 	printf("%lx", (unsigned long)fault_ip);

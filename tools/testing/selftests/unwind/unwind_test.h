@@ -35,6 +35,15 @@ static inline int open_faults(struct unwind_perf *perf, unsigned int flags)
 				flags);
 }
 
+/* While there is an event with callchains it cannot be set. */
+static inline bool set_max_stack(unsigned int frames)
+{
+	FILE *file = fopen("/proc/sys/kernel/perf_event_max_stack", "w");
+	bool done = file && fprintf(file, "%u", frames) > 0;
+
+	return file && !fclose(file) && done;
+}
+
 /* What TEST_HARNESS_MAIN defines below this header. */
 int harness_main(int argc, char **argv);
 
