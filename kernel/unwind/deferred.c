@@ -187,6 +187,15 @@ static unsigned int unwind_wanted_entries(u64 requested)
 	return max;
 }
 
+/* Whether @trace, which was cut where its room ended, has less than @client wants. */
+static bool unwind_is_too_short(const struct unwind_user_trace *trace,
+				const struct unwind_client *client)
+{
+	return trace->end == UNWIND_USER_FULL &&
+	       trace->max < READ_ONCE(client->max_entries);
+}
+
+/* Give @trace to all whose callback is due and who want no more frames than it has. */
 static void unwind_deliver(const struct unwind_user_trace *trace)
 {
 	struct unwind_task *unwind = &current->unwind;
@@ -199,12 +208,16 @@ static void unwind_deliver(const struct unwind_user_trace *trace)
 		struct unwind_user_trace part;
 		unsigned int max;
 
+		client = srcu_dereference(unwind_clients[slot], &unwind_srcu);
+		if (client && unwind_is_too_short(trace, client))
+			continue;
 		/*
 		 * Only now: a request that came while the stack was walked
 		 * still counts for it.
 		 */
 		if (!unwind_state_claim(&unwind->state, slot))
 			continue;
+		/* An NMI may have requested for one that registered meanwhile. */
 		client = srcu_dereference(unwind_clients[slot], &unwind_srcu);
 		if (!client)
 			continue;
@@ -236,27 +249,39 @@ static enum unwind_user_access unwind_access(void)
 	return UNWIND_USER_DEFERRED;
 }
 
-/* Walk the stack and hand it to all who requested it. */
-static void unwind_serve(void)
+/* Walk the stack once, for as many frames as those want who have requested it. */
+static void unwind_serve_once(u64 requested)
 {
-	u64 requested = READ_ONCE(current->unwind.state) & UNWIND_REQUESTED;
-	struct unwind_user_trace trace = { };
+	struct unwind_user_trace trace = {
+		.max = unwind_wanted_entries(requested),
+		.end = UNWIND_USER_FULL,
+	};
 
-	if (!requested)
-		return;
-
-	trace.max = unwind_wanted_entries(requested);
-	if (trace.max)
+	if (trace.max) {
 		trace.entries = kvmalloc_array(trace.max, sizeof(u64),
 					       GFP_KERNEL | __GFP_NOWARN);
-	if (trace.entries) {
-		unwind_user(&trace, task_pt_regs(current), unwind_access());
-	} else {
-		trace.end = UNWIND_USER_NO_MEMORY;
-		unwind_user_ended(&trace, unwind_access());
+		if (trace.entries) {
+			unwind_user(&trace, task_pt_regs(current), unwind_access());
+		} else {
+			trace.end = UNWIND_USER_NO_MEMORY;
+			unwind_user_ended(&trace, unwind_access());
+		}
 	}
 	unwind_deliver(&trace);
 	kvfree(trace.entries);
+}
+
+/*
+ * Hand the stack to all who requested it.  A client that requests while it is walked for
+ * others may want more frames than there is room for; the stack is still the same, so
+ * walk it again for that one.  Each client is served once, which ends this.
+ */
+static void unwind_serve(void)
+{
+	u64 requested;
+
+	while ((requested = READ_ONCE(current->unwind.state) & UNWIND_REQUESTED))
+		unwind_serve_once(requested);
 }
 
 static void unwind_work(struct callback_head *head)

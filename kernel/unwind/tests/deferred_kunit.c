@@ -8,7 +8,10 @@
 
 #include <linux/completion.h>
 #include <linux/kthread.h>
+#include <linux/mman.h>
 #include <linux/perf_event.h>
+#include <linux/sched/task_stack.h>
+#include <linux/uaccess.h>
 #include <linux/unwind_deferred.h>
 
 #include "../deferred_state.h"
@@ -264,6 +267,95 @@ static void unwind_user_without_mm_finds_no_stack(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ip, 0x1234);
 }
 
+#define WALK_FRAMES	40
+#define FEW_FRAMES	8
+
+/* A client that has another one request while stacks are delivered. */
+struct unwind_nested {
+	struct unwind_client	client;
+	struct unwind_nested	*requests;
+	unsigned int		calls;
+	unsigned int		nr;
+	enum unwind_user_end	end;
+};
+
+static void unwind_nested_callback(struct unwind_client *client,
+				   const struct unwind_user_trace *trace, u64 cookie)
+{
+	struct unwind_nested *nested = container_of(client, struct unwind_nested, client);
+	u64 seen;
+
+	nested->calls++;
+	nested->nr = trace->nr;
+	nested->end = trace->end;
+	if (nested->requests)
+		unwind_state_request(&current->unwind.state,
+				     nested->requests->client.slot, &seen);
+}
+
+/* Gives the thread user registers and a stack of WALK_FRAMES that keep a frame pointer. */
+static void unwind_make_user_stack(struct kunit *test, struct pt_regs *regs)
+{
+	unsigned long stack = kunit_vm_mmap(test, NULL, 0, PAGE_SIZE, PROT_READ | PROT_WRITE,
+					    MAP_PRIVATE | MAP_ANONYMOUS, 0);
+	unsigned int i;
+
+	KUNIT_ASSERT_NE(test, stack, 0);
+	KUNIT_ASSERT_FALSE(test, IS_ERR_VALUE(stack));
+	for (i = 0; i < WALK_FRAMES - 1; i++) {
+		bool last = i == WALK_FRAMES - 2;
+		u64 frame[2] = { last ? 0 : stack + (i + 1) * sizeof(frame), 0x1000 + i };
+
+		KUNIT_ASSERT_EQ(test, copy_to_user((void __user *)stack + i * sizeof(frame),
+						   frame, sizeof(frame)), 0);
+	}
+	*regs = (struct pt_regs){
+		.ip = 0x1234,
+		.sp = stack,
+		.bp = stack,
+		.cs = __USER_CS,
+	};
+}
+
+/*
+ * One client has its stack when another one, of more frames, requests: what was walked
+ * for the first has no room for them.
+ */
+static void unwind_late_request_for_more_frames_gets_them(struct kunit *test)
+{
+	struct unwind_nested *late, *first;
+	struct pt_regs *regs = task_pt_regs(current), saved = *regs;
+	u64 *state = &current->unwind.state, seen;
+
+	first = kunit_kzalloc(test, sizeof(*first), GFP_KERNEL);
+	late = kunit_kzalloc(test, sizeof(*late), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, first);
+	KUNIT_ASSERT_NOT_NULL(test, late);
+	first->client.callback = unwind_nested_callback;
+	first->client.max_entries = FEW_FRAMES;
+	first->requests = late;
+	late->client.callback = unwind_nested_callback;
+	late->client.max_entries = WALK_FRAMES + 1;
+	unwind_make_user_stack(test, regs);
+	KUNIT_ASSERT_EQ(test, unwind_client_register(&first->client), 0);
+	KUNIT_EXPECT_EQ(test, unwind_client_register(&late->client), 0);
+
+	KUNIT_EXPECT_EQ(test, unwind_state_request(state, first->client.slot, &seen), 0);
+	__unwind_deferred_exec();
+	*regs = saved;
+	KUNIT_EXPECT_EQ(test, first->calls, 1);
+	KUNIT_EXPECT_EQ(test, first->nr, FEW_FRAMES);
+	KUNIT_EXPECT_EQ(test, first->end, UNWIND_USER_FULL);
+	KUNIT_EXPECT_EQ(test, late->calls, 1);
+	KUNIT_EXPECT_EQ(test, late->nr, WALK_FRAMES);
+	KUNIT_EXPECT_EQ(test, late->end, UNWIND_USER_COMPLETE);
+
+	unwind_client_unregister(&late->client);
+	unwind_client_unregister(&first->client);
+	/* As no work was queued. */
+	unwind_state_clear(state, UNWIND_REQUESTED | UNWIND_QUEUED);
+}
+
 static struct kunit_case unwind_deferred_cases[] = {
 	KUNIT_CASE(unwind_state_first_request_queues_the_work),
 	KUNIT_CASE(unwind_state_later_requests_share_the_work),
@@ -277,6 +369,7 @@ static struct kunit_case unwind_deferred_cases[] = {
 	KUNIT_CASE(unwind_client_that_goes_takes_its_requests_along),
 	KUNIT_CASE(unwind_request_is_refused_to_kernel_threads),
 	KUNIT_CASE(unwind_user_without_mm_finds_no_stack),
+	KUNIT_CASE(unwind_late_request_for_more_frames_gets_them),
 	{}
 };
 
