@@ -46,7 +46,7 @@ struct row_cache *row_cache_alloc(void)
 	static atomic64_t last_id = ATOMIC64_INIT(0);
 	struct row_cache *cache;
 
-	cache = kvzalloc(sizeof(*cache), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	cache = kvzalloc(sizeof(*cache), UNWIND_GFP_PROFILED);
 	if (cache) {
 		cache->id = atomic64_inc_return(&last_id);
 		unwind_count(UNWIND_CACHES_ALLOCATED);

@@ -98,7 +98,7 @@ static void sframe_init_tree(struct mm_struct *mm, struct maple_tree *tree)
 	mt_set_external_lock(tree, &mm->mmap_lock);
 }
 
-static struct sframe_index *sframe_get_index(struct mm_struct *mm)
+static struct sframe_index *sframe_get_index(struct mm_struct *mm, gfp_t gfp)
 {
 	struct sframe_index *index = mm->sframe;
 
@@ -106,7 +106,7 @@ static struct sframe_index *sframe_get_index(struct mm_struct *mm)
 	if (index)
 		return index;
 
-	index = kzalloc(sizeof(*index), GFP_KERNEL_ACCOUNT);
+	index = kzalloc(sizeof(*index), gfp);
 	if (!index)
 		return NULL;
 	sframe_init_tree(mm, &index->by_text);
@@ -187,9 +187,10 @@ static int sframe_take_text(struct mm_struct *mm, struct sframe_section *section
 	}
 }
 
-static int sframe_insert(struct mm_struct *mm, struct sframe_section *section)
+static int sframe_insert(struct mm_struct *mm, struct sframe_section *section,
+			 gfp_t gfp)
 {
-	struct sframe_index *index = sframe_get_index(mm);
+	struct sframe_index *index = sframe_get_index(mm, gfp);
 	struct ma_state mas;
 	int ret;
 
@@ -203,7 +204,7 @@ static int sframe_insert(struct mm_struct *mm, struct sframe_section *section)
 
 	mas = sframe_text_state(index, section);
 	/* mas_store_gfp() would try without accounting first. */
-	ret = mas_preallocate(&mas, section, GFP_KERNEL_ACCOUNT);
+	ret = mas_preallocate(&mas, section, gfp);
 	if (ret)
 		return ret;
 	mas_store_prealloc(&mas, section);
@@ -233,11 +234,12 @@ static bool sframe_range_has(struct mm_struct *mm, unsigned long start,
 /* @table: What sframe_open() found, or NULL: it will be read on demand. */
 static struct sframe_section *
 sframe_alloc_section(const struct sframe_region *region,
-		     enum sframe_origin origin, const struct sframe_table *table)
+		     enum sframe_origin origin, const struct sframe_table *table,
+		     gfp_t gfp)
 {
 	struct sframe_section *section;
 
-	section = kzalloc(sizeof(*section), GFP_KERNEL_ACCOUNT);
+	section = kzalloc(sizeof(*section), gfp);
 	if (!section)
 		return NULL;
 	section->state = SFRAME_NEW;
@@ -259,6 +261,8 @@ static int sframe_register_locked(struct mm_struct *mm,
 				  enum sframe_origin origin,
 				  const struct sframe_table *table)
 {
+	gfp_t gfp = origin == SFRAME_DISCOVERED ? UNWIND_GFP_PROFILED :
+						  GFP_KERNEL_ACCOUNT;
 	struct sframe_section *section;
 	int ret;
 
@@ -267,10 +271,10 @@ static int sframe_register_locked(struct mm_struct *mm,
 	    !sframe_range_has(mm, region->text_start,
 			      region->text_start + region->text_size, VM_EXEC))
 		return -EFAULT;
-	section = sframe_alloc_section(region, origin, table);
+	section = sframe_alloc_section(region, origin, table, gfp);
 	if (!section)
 		return -ENOMEM;
-	ret = sframe_insert(mm, section);
+	ret = sframe_insert(mm, section, gfp);
 	if (ret)
 		kfree(section);
 	return ret;
@@ -376,7 +380,7 @@ static bool sframe_forget_without(struct sframe_index *index,
 int sframe_add_without(struct mm_struct *mm, unsigned long start,
 		       unsigned long end)
 {
-	struct sframe_index *index = sframe_get_index(mm);
+	struct sframe_index *index = sframe_get_index(mm, UNWIND_GFP_PROFILED);
 	void *entry = xa_mk_value(0);
 	struct ma_state mas;
 	int ret;
@@ -388,7 +392,7 @@ int sframe_add_without(struct mm_struct *mm, unsigned long start,
 	sframe_forget_without(index, start, end);
 	mas_init(&mas, &index->without, start);
 	mas_set_range(&mas, start, end - 1);
-	ret = mas_preallocate(&mas, entry, GFP_KERNEL_ACCOUNT);
+	ret = mas_preallocate(&mas, entry, UNWIND_GFP_PROFILED);
 	if (ret)
 		return ret;
 	mas_store_prealloc(&mas, entry);
@@ -431,7 +435,7 @@ bool sframe_begin_discovery(void)
 	if (mmap_write_lock_killable(mm))
 		return false;
 	if (unwind_user_is_unseen())
-		index = sframe_get_index(mm);
+		index = sframe_get_index(mm, UNWIND_GFP_PROFILED);
 	if (index)
 		WRITE_ONCE(index->seen, mm->exec_vm);
 	mmap_write_unlock(mm);
@@ -678,7 +682,7 @@ int __sframe_dup_mm(struct mm_struct *mm, struct mm_struct *oldmm)
 		new->origin = old->origin;
 		/* Another thread may be writing old->table: read it anew on demand. */
 		new->state = SFRAME_NEW;
-		ret = sframe_insert(mm, new);
+		ret = sframe_insert(mm, new, GFP_KERNEL_ACCOUNT);
 		if (ret) {
 			kfree(new);
 			return ret;
