@@ -10,12 +10,14 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "contexts.h"
 #include "unwind_test.h"
 
 /* A child's preparations are waited for at most this long. */
@@ -350,15 +352,6 @@ static void take_own(struct unwind_perf *perf, pid_t tid, struct content *conten
 	take_two(perf, tid, content, 0, &nobody);
 }
 
-static bool stay_on_cpu_0(void)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(0, &set);
-	return !sched_setaffinity(0, sizeof(set), &set);
-}
-
 #define FAULTS 20
 
 static void fault_often(struct chain *chain)
@@ -421,18 +414,6 @@ TEST(session_that_children_inherit)
 	EXPECT_EQ(pid, content.record.pid);
 }
 
-static bool write_cgroup(const char *path, const char *file, const char *text)
-{
-	char name[PATH_MAX];
-	FILE *stream;
-	bool done;
-
-	snprintf(name, sizeof(name), "%s/%s", path, file);
-	stream = fopen(name, "w");
-	done = stream && fputs(text, stream) >= 0;
-	return stream && !fclose(stream) && done;
-}
-
 /* Who is not in the cgroup leaves nothing. */
 TEST(session_of_a_cgroup)
 {
@@ -450,7 +431,7 @@ TEST(session_of_a_cgroup)
 	ASSERT_NE(NULL, mkdtemp(mount_point));
 	ASSERT_EQ(0, mount("none", mount_point, "cgroup2", 0, NULL));
 	/* Before a controller is asked for, perf finds no state of its own here. */
-	ASSERT_TRUE(write_cgroup(mount_point, "cgroup.subtree_control", "+pids"));
+	ASSERT_TRUE(write_file(mount_point, "cgroup.subtree_control", "+pids"));
 	snprintf(path, sizeof(path), "%s/unwind", mount_point);
 	ASSERT_TRUE(!mkdir(path, 0755) || errno == EEXIST);
 	event.pid = open(path, O_RDONLY);
@@ -460,7 +441,7 @@ TEST(session_of_a_cgroup)
 	fault_often(&chain);
 	pid = fork();
 	if (!pid) {
-		if (!write_cgroup(path, "cgroup.procs", "0"))
+		if (!write_file(path, "cgroup.procs", "0"))
 			_exit(1);
 		fault_often(&chain);
 		_exit(0);
@@ -545,6 +526,56 @@ TEST(requests_at_the_end_of_system_calls)
 	EXPECT_EQ(samples, deferred);
 	/* The last one's, of the ioctl(), may be on its way when the event ends. */
 	EXPECT_LE(deferred - records, 1);
+}
+
+/* The system call, and before it all that makes the walk of its stack take page faults. */
+static keep uint64_t call_without_table(const struct unwind_region *region,
+					struct unwind_perf *perf)
+{
+	/* First, as the ring's own pages have faults. */
+	unwind_perf_drain(perf);
+	if (prctl(UNWIND_PR_REMOVE_SFRAME, region, sizeof(*region), 0, 0) ||
+	    prctl(UNWIND_PR_ADD_SFRAME, region, sizeof(*region), 0, 0) ||
+	    !unwind_forget_table(region))
+		return 0;
+	return chain_syscall(SYS_getppid, 0, 0, 0);
+}
+
+static keep uint64_t call_below(unsigned int depth, const struct unwind_region *region,
+				struct unwind_perf *perf)
+{
+	uint64_t result = depth ? call_below(depth - 1, region, perf) :
+				  call_without_table(region, perf);
+
+	asm volatile("" : "+r"(result));
+	return result;
+}
+
+/*
+ * A sample that is walked at once misses the table, and has the stack walked again on
+ * the way to user space, for 127 frames.  That walk reads the table: its page faults
+ * are samples too, which request more.
+ */
+TEST(request_for_more_frames_while_the_stack_is_walked)
+{
+	enum { DEPTH = 1500, FRAMES = 1024 };
+	long id = unwind_tracepoint("syscalls/sys_enter_getppid");
+	static struct unwind_record record;
+	struct unwind_region region;
+	struct unwind_perf misses, faults;
+
+	NEED_UNWIND();
+	ASSERT_LE(0, id);
+	ASSERT_TRUE(unwind_find_region("", &region));
+	ASSERT_TRUE(set_max_stack(FRAMES));
+	EXPECT_EQ(0, unwind_perf_open(&misses, 0, PERF_TYPE_TRACEPOINT, id, UNWIND_AT_ONCE));
+	EXPECT_EQ(0, open_faults(&faults, 0));
+	EXPECT_NE(0, call_below(DEPTH, &region, &faults));
+	EXPECT_TRUE(unwind_perf_stack_at(&faults, (uintptr_t)chain_syscall_ip, &record));
+	EXPECT_EQ(FRAMES, record.nr);
+	unwind_perf_close(&faults);
+	unwind_perf_close(&misses);
+	ASSERT_TRUE(set_max_stack(127));
 }
 
 /*

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Programs that take the user stack where there is none, or not yet. */
+#include <linux/bpf.h>
+#include <linux/bpf_perf_event.h>
+#include <bpf/bpf_helpers.h>
+
+char _license[] SEC("license") = "GPL";
+
+/* Input: whose exit is looked at */
+__u32 tgid;
+
+/* Outputs */
+__u64 ips[64];
+long bytes;
+long at_exit_id = 1;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_STACK_TRACE);
+	__uint(max_entries, 64);
+	__type(key, __u32);
+	__uint(value_size, sizeof(ips));
+} stacks SEC(".maps");
+
+/* Starts from registers of the kernel. */
+SEC("?raw_tp/sched_process_exit")
+int id_at_exit(void *ctx)
+{
+	if (bpf_get_current_pid_tgid() >> 32 == tgid)
+		at_exit_id = bpf_get_stackid(ctx, &stacks, BPF_F_USER_STACK);
+	return 0;
+}
+
+/* For an event that defers its callchains: it is not to be attached. */
+SEC("?perf_event")
+int sample(struct bpf_perf_event_data *ctx)
+{
+	bytes = bpf_get_stack(ctx, ips, sizeof(ips), BPF_F_USER_STACK);
+	return 0;
+}

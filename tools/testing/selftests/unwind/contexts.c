@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Stacks walked at once in the contexts that Documentation/trace/callchain-contexts.rst
+ * lists: in NMI, of other tasks' and inherited events, of a cgroup, while CPUs come and
+ * go, and at the limit of a memory cgroup.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "contexts.h"
+#include "unwind_test.h"
+#include "contexts.skel.h"
+
+#define PAGE	4096ul
+#define FAULTS	20
+/* No constant, so that a loop has one call with one return address. */
+static volatile unsigned int warm = 3;
+
+/* A breakpoint in the kernel counts as NMI. */
+TEST(in_nmi)
+{
+	uint64_t address = unwind_kernel_symbol("__x64_sys_getppid");
+	static struct unwind_record record;
+	struct unwind_perf perf;
+	struct chain chain = { };
+	uint64_t back = 0;
+
+	NEED_UNWIND();
+	ASSERT_NE(0, address);
+	ASSERT_EQ(0, unwind_perf_open(&perf, 0, PERF_TYPE_BREAKPOINT, address,
+				      UNWIND_AT_ONCE));
+	for (unsigned int i = 0; i < warm; i++) {
+		unwind_perf_drain(&perf);
+		back = chain_syscall(SYS_getppid, 0, 0, 0);
+	}
+	chain.ips[0] = (uintptr_t)chain_syscall_ip;
+	chain.ips[1] = back;
+	chain.nr = 2;
+	chain.last = main_return;
+	ASSERT_TRUE(unwind_perf_sample_at(&perf, chain.ips[0], &record));
+	EXPECT_TRUE(chain_matches(&chain, &record));
+}
+
+/* What a child writes for its parent, in shared memory. */
+struct child {
+	pid_t		pid;
+	int		start[2];
+	struct chain	*chain;
+	/* A child that must not allocate looks here. */
+	volatile int	*go;
+};
+
+/* A child that calls @body when it is told to. */
+static bool start_child(struct child *child, bool (*body)(struct child *child))
+{
+	char byte;
+
+	child->chain = mmap(NULL, sizeof(*child->chain) + sizeof(*child->go),
+			    PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (child->chain == MAP_FAILED || pipe(child->start) || !chain_init(child->chain, 0))
+		return false;
+	child->go = (void *)(child->chain + 1);
+	child->pid = fork();
+	if (child->pid)
+		return child->pid > 0;
+	if (read(child->start[0], &byte, 1) != 1)
+		_exit(99);
+	_exit(!body(child));
+}
+
+static int end_child(struct child *child)
+{
+	int status;
+
+	if (write(child->start[1], "", 1) != 1 ||
+	    waitpid(child->pid, &status, 0) != child->pid)
+		return -1;
+	return status;
+}
+
+static keep bool take_faults(struct child *child)
+{
+	for (volatile int i = 0; i < FAULTS; i++) {
+		child->chain->returns_nr = 0;
+		chain_run(child->chain, 5);
+	}
+	child->chain->ips[child->chain->nr++] = chain_return_address();
+	return true;
+}
+
+/* How many of @pid's samples are whole; the first ones may miss tables. */
+static unsigned int whole_samples(struct unwind_perf *perf, const struct child *child)
+{
+	static struct unwind_record record;
+	unsigned int whole = 0;
+
+	while (unwind_perf_next(perf, &record))
+		if (record.tid == child->pid && record.type == PERF_RECORD_SAMPLE &&
+		    unwind_user_part(&record) && record.ips[0] == child->chain->ips[0])
+			whole += chain_equal(child->chain, &record);
+	return whole;
+}
+
+TEST(of_another_task)
+{
+	struct unwind_perf perf;
+	struct child child;
+
+	NEED_UNWIND();
+	ASSERT_TRUE(start_child(&child, take_faults));
+	ASSERT_EQ(0, unwind_perf_open(&perf, child.pid, PERF_TYPE_SOFTWARE,
+				      PERF_COUNT_SW_PAGE_FAULTS, UNWIND_AT_ONCE));
+	ASSERT_EQ(0, end_child(&child));
+	EXPECT_LE(FAULTS - warm, whole_samples(&perf, &child));
+}
+
+static const struct unwind_event faults_of_cpu_0 = {
+	.type = PERF_TYPE_SOFTWARE,
+	.config = PERF_COUNT_SW_PAGE_FAULTS,
+	.flags = UNWIND_AT_ONCE,
+	.pid = -1,
+};
+
+TEST(of_a_child_that_inherits_the_event)
+{
+	struct unwind_event event = faults_of_cpu_0;
+	struct unwind_perf perf;
+	struct child child;
+
+	NEED_UNWIND();
+	ASSERT_TRUE(stay_on_cpu_0());
+	event.pid = 0;
+	event.flags |= UNWIND_INHERIT;
+	ASSERT_EQ(0, unwind_perf_open_event(&perf, &event));
+	ASSERT_TRUE(start_child(&child, take_faults));
+	ASSERT_EQ(0, end_child(&child));
+	EXPECT_LE(FAULTS - warm, whole_samples(&perf, &child));
+}
+
+/* What a ring has of one task, or of all but one. */
+struct tally {
+	unsigned int	samples;
+	unsigned int	with_user;	/* frames, or a cookie for them */
+};
+
+static void count_samples(struct unwind_perf *perf, pid_t tid, struct tally *of_it,
+			  struct tally *of_others)
+{
+	static struct unwind_record record;
+
+	while (unwind_perf_next(perf, &record)) {
+		struct tally *tally = record.tid == tid ? of_it : of_others;
+
+		if (record.type != PERF_RECORD_SAMPLE)
+			continue;
+		tally->samples++;
+		tally->with_user += record.cookie || unwind_user_part(&record);
+	}
+}
+
+FIXTURE(way) { };
+
+FIXTURE_VARIANT(way)
+{
+	unsigned int flags;
+};
+
+FIXTURE_VARIANT_ADD(way, at_once) { .flags = UNWIND_AT_ONCE };
+FIXTURE_VARIANT_ADD(way, deferred) { .flags = 0 };
+FIXTURE_SETUP(way) { }
+FIXTURE_TEARDOWN(way) { }
+
+/*
+ * Behind exit_mm() there is no user stack, and no way back to user space.  Only a CPU's
+ * events are still there.
+ */
+TEST_F(way, of_a_task_that_has_lost_its_mm)
+{
+	struct unwind_event event = {
+		.type = PERF_TYPE_TRACEPOINT,
+		.config = unwind_tracepoint("sched/sched_process_exit"),
+		.flags = variant->flags,
+		.pid = -1,
+	};
+	struct tally its = { }, others = { };
+	struct unwind_perf perf;
+	struct child child;
+
+	NEED_UNWIND();
+	ASSERT_TRUE(stay_on_cpu_0());
+	ASSERT_TRUE(start_child(&child, take_faults));
+	ASSERT_EQ(0, unwind_perf_open_event(&perf, &event));
+	ASSERT_EQ(0, end_child(&child));
+	count_samples(&perf, child.pid, &its, &others);
+	EXPECT_EQ(1, its.samples);
+	EXPECT_EQ(0, its.with_user);
+}
+
+/* All that is switched from, the idle task too, whose id is 0. */
+TEST_F(way, of_kernel_threads)
+{
+	const struct timespec nap = { .tv_nsec = 2000000 };
+	struct unwind_event event = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CONTEXT_SWITCHES,
+		.flags = variant->flags,
+		.pid = -1,
+	};
+	struct tally idle = { }, others = { };
+	struct unwind_perf perf;
+
+	NEED_UNWIND();
+	ASSERT_TRUE(stay_on_cpu_0());
+	ASSERT_EQ(0, unwind_perf_open_event(&perf, &event));
+	for (int i = 0; i < FAULTS; i++)
+		nanosleep(&nap, NULL);
+	count_samples(&perf, 0, &idle, &others);
+	EXPECT_LT(0, idle.samples);
+	EXPECT_EQ(0, idle.with_user);
+	EXPECT_LE(FAULTS, others.with_user);
+}
+
+static keep bool sleep_often(struct child *child)
+{
+	const struct timespec nap = { .tv_nsec = 2000000 };
+
+	for (volatile int i = 0; i < FAULTS; i++)
+		nanosleep(&nap, NULL);
+	return true;
+}
+
+/*
+ * Who wakes a task runs into the task's event: that stack is none of the task's, and the
+ * task's own cannot be walked from there.  A sample, if there is one, has no user stack.
+ */
+TEST_F(way, of_the_task_that_wakes)
+{
+	struct unwind_event event = {
+		.type = PERF_TYPE_TRACEPOINT,
+		.config = unwind_tracepoint("sched/sched_wakeup"),
+		.flags = variant->flags,
+	};
+	struct tally own = { }, others = { };
+	struct unwind_perf perf;
+	struct child child;
+	uint64_t wakeups;
+
+	NEED_UNWIND();
+	ASSERT_TRUE(stay_on_cpu_0());
+	ASSERT_TRUE(start_child(&child, sleep_often));
+	event.pid = child.pid;
+	ASSERT_EQ(0, unwind_perf_open_event(&perf, &event));
+	ASSERT_EQ(0, end_child(&child));
+	count_samples(&perf, child.pid, &own, &others);
+	ASSERT_EQ(sizeof(wakeups), read(perf.fd, &wakeups, sizeof(wakeups)));
+	EXPECT_LE(FAULTS, wakeups);
+	EXPECT_EQ(0, own.with_user + others.with_user);
+}
+
+TEST(stack_id_of_a_task_that_has_lost_its_mm)
+{
+	struct contexts_bpf *skel = contexts_bpf__open();
+	struct child child;
+
+	ASSERT_NE(NULL, skel);
+	bpf_program__set_autoload(skel->progs.id_at_exit, true);
+	ASSERT_EQ(0, contexts_bpf__load(skel));
+	ASSERT_EQ(0, contexts_bpf__attach(skel));
+	ASSERT_TRUE(start_child(&child, take_faults));
+	skel->bss->tgid = child.pid;
+	ASSERT_EQ(0, end_child(&child));
+	EXPECT_EQ(-EFAULT, skel->data->at_exit_id);
+	contexts_bpf__destroy(skel);
+}
+
+/* Where a sample's callchain has a cookie, a program would take that for a frame. */
+TEST(program_on_an_event_that_defers)
+{
+	struct contexts_bpf *skel = contexts_bpf__open();
+	struct unwind_perf perf;
+	struct bpf_link *link;
+
+	NEED_UNWIND();
+	ASSERT_NE(NULL, skel);
+	bpf_program__set_autoload(skel->progs.sample, true);
+	ASSERT_EQ(0, contexts_bpf__load(skel));
+	ASSERT_EQ(0, open_faults(&perf, 0));
+	link = bpf_program__attach_perf_event(skel->progs.sample, perf.fd);
+	EXPECT_EQ(NULL, link);
+	EXPECT_EQ(EPROTO, errno);
+	unwind_perf_close(&perf);
+	ASSERT_EQ(0, open_faults(&perf, UNWIND_AT_ONCE));
+	link = bpf_program__attach_perf_event(skel->progs.sample, perf.fd);
+	EXPECT_NE(NULL, link);
+	bpf_link__destroy(link);
+	unwind_perf_close(&perf);
+	contexts_bpf__destroy(skel);
+}
+
+/* A hierarchy of its own, with a group below its root. */
+FIXTURE(group)
+{
+	char mount_point[32];
+	char path[64];
+};
+
+FIXTURE_SETUP(group)
+{
+	strcpy(self->mount_point, "/tmp/contexts-XXXXXX");
+	ASSERT_NE(NULL, mkdtemp(self->mount_point));
+	ASSERT_EQ(0, mount("none", self->mount_point, "cgroup2", 0, NULL));
+	ASSERT_TRUE(write_file(self->mount_point, "cgroup.subtree_control", "+memory"));
+	snprintf(self->path, sizeof(self->path), "%s/contexts", self->mount_point);
+	ASSERT_TRUE(!mkdir(self->path, 0755) || errno == EEXIST);
+}
+
+FIXTURE_TEARDOWN(group)
+{
+	rmdir(self->path);
+	umount(self->mount_point);
+	rmdir(self->mount_point);
+}
+
+static bool move_into(const char *path, pid_t pid)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", pid);
+	return write_file(path, "cgroup.procs", text);
+}
+
+TEST_F(group, samples)
+{
+	struct unwind_event event = faults_of_cpu_0;
+	struct unwind_perf perf;
+	struct child child;
+
+	NEED_UNWIND();
+	ASSERT_TRUE(stay_on_cpu_0());
+	event.pid = open(self->path, O_RDONLY);
+	ASSERT_LE(0, event.pid);
+	event.flags |= UNWIND_CGROUP;
+	ASSERT_EQ(0, unwind_perf_open_event(&perf, &event));
+	ASSERT_TRUE(start_child(&child, take_faults));
+	ASSERT_TRUE(move_into(self->path, child.pid));
+	ASSERT_EQ(0, end_child(&child));
+	EXPECT_LE(FAULTS - warm, whole_samples(&perf, &child));
+	unwind_perf_close(&perf);
+	close(event.pid);
+}
+
+static long long read_event(const char *path, const char *name)
+{
+	long long value = -1, next;
+	char file[128], word[32];
+	FILE *stream;
+
+	snprintf(file, sizeof(file), "%s/memory.events", path);
+	stream = fopen(file, "r");
+	while (stream && fscanf(stream, "%31s %lld", word, &next) == 2)
+		if (!strcmp(word, name))
+			value = next;
+	if (stream)
+		fclose(stream);
+	return value;
+}
+
+#define LIMIT_TEXT	"16777216"
+#define TOO_MUCH	(64ul << 20)
+
+/* Fills its group's memory to the last page, and then takes none itself. */
+static keep bool take_faults_at_the_limit(struct child *child)
+{
+	/* Ends where the limit is; nobody can be killed for it. */
+	if (mmap(NULL, TOO_MUCH, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0) == MAP_FAILED)
+		return false;
+	*child->go = 1;
+	while (*child->go != 2)
+		;
+	/* The first samples of this process: its libraries have not been looked at. */
+	for (volatile int i = 0; i < FAULTS; i++)
+		chain_syscall(SYS_getppid, 0, 0, 0);
+	return true;
+}
+
+/*
+ * What the kernel allocates to walk a task's stack is charged to the task's group.  Where
+ * that is full, the stacks are short: nothing is reclaimed or killed for them.
+ */
+TEST_F(group, at_its_memory_limit)
+{
+	long id = unwind_tracepoint("syscalls/sys_enter_getppid");
+	long long before, after;
+	struct unwind_perf perf;
+	struct child child;
+	char path[64];
+
+	NEED_UNWIND();
+	ASSERT_LE(0, id);
+	ASSERT_TRUE(write_file(self->path, "memory.max", LIMIT_TEXT));
+	ASSERT_TRUE(start_child(&child, take_faults_at_the_limit));
+	snprintf(path, sizeof(path), "/proc/%d", child.pid);
+	ASSERT_TRUE(write_file(path, "oom_score_adj", "-1000"));
+	ASSERT_TRUE(move_into(self->path, child.pid));
+	ASSERT_EQ(0, unwind_perf_open(&perf, child.pid, PERF_TYPE_TRACEPOINT, id,
+				      UNWIND_AT_ONCE));
+	ASSERT_EQ(1, write(child.start[1], "", 1));
+	while (*child.go != 1)
+		sched_yield();
+	before = read_event(self->path, "oom");
+	EXPECT_LT(0, before);
+	*child.go = 2;
+	EXPECT_EQ(0, end_child(&child));
+	after = read_event(self->path, "oom");
+	EXPECT_EQ(before, after);
+	unwind_perf_close(&perf);
+}
+
+#define CPU_1 "/sys/devices/system/cpu/cpu1"
+
+static keep bool take_faults_until_told(struct child *child)
+{
+	const struct timespec nap = { .tv_nsec = 2000000 };
+
+	while (*child->go != 1) {
+		child->chain->returns_nr = 0;
+		chain_run(child->chain, 5);
+		nanosleep(&nap, NULL);
+	}
+	child->chain->ips[child->chain->nr++] = chain_return_address();
+	return true;
+}
+
+/* Kernel entries with samples that wait for their record, and records. */
+static void count_deferred(struct unwind_perf *perf, unsigned int *entries,
+			   unsigned int *records)
+{
+	static struct unwind_record record;
+	static uint64_t last;
+
+	while (unwind_perf_next(perf, &record)) {
+		if (record.type == UNWIND_RECORD_DEFERRED) {
+			(*records)++;
+		} else if (record.cookie && record.cookie != last) {
+			(*entries)++;
+			last = record.cookie;
+		}
+	}
+}
+
+/* The task is moved in the middle of anything, and its events with it. */
+TEST(while_cpus_go_offline)
+{
+	unsigned int deferred = 0, records = 0;
+	struct unwind_perf at_once, later;
+	struct child child;
+	int status;
+
+	NEED_UNWIND();
+	if (access(CPU_1 "/online", W_OK))
+		SKIP(return, "no second CPU that can go offline");
+	ASSERT_TRUE(start_child(&child, take_faults_until_told));
+	ASSERT_EQ(0, unwind_perf_open(&at_once, child.pid, PERF_TYPE_SOFTWARE,
+				      PERF_COUNT_SW_PAGE_FAULTS, UNWIND_AT_ONCE));
+	ASSERT_EQ(0, unwind_perf_open(&later, child.pid, PERF_TYPE_SOFTWARE,
+				      PERF_COUNT_SW_PAGE_FAULTS, 0));
+	ASSERT_EQ(1, write(child.start[1], "", 1));
+	for (int i = 0; i < 10; i++) {
+		/* Those of the last move are enough. */
+		unwind_perf_drain(&at_once);
+		EXPECT_TRUE(write_file(CPU_1, "online", i % 2 ? "1" : "0"));
+		count_deferred(&later, &deferred, &records);
+	}
+	*child.go = 1;
+	ASSERT_EQ(child.pid, waitpid(child.pid, &status, 0));
+	EXPECT_EQ(0, status);
+	count_deferred(&later, &deferred, &records);
+	EXPECT_EQ(0, later.lost);
+	EXPECT_LT(0, deferred);
+	EXPECT_EQ(deferred, records);
+	EXPECT_LT(0, whole_samples(&at_once, &child));
+}
+
+TEST_HARNESS_MAIN
