@@ -30,10 +30,14 @@ int id_at_exit(void *ctx)
 	return 0;
 }
 
-/* For an event that defers its callchains: it is not to be attached. */
+/*
+ * Takes a part of its event's callchain.  On an event that defers its callchains it is not
+ * to be attached.
+ */
 SEC("?perf_event")
 int sample(struct bpf_perf_event_data *ctx)
 {
-	bytes = bpf_get_stack(ctx, ips, sizeof(ips), BPF_F_USER_STACK);
-	return 0;
+	bytes = bpf_get_stack(ctx, ips, 2 * sizeof(*ips), BPF_F_USER_STACK);
+	/* And have the sample. */
+	return 1;
 }

@@ -305,6 +305,38 @@ TEST(program_on_an_event_that_defers)
 	contexts_bpf__destroy(skel);
 }
 
+/* What a program takes of a sample's callchain is still there when the sample is written. */
+TEST(program_that_takes_part_of_a_callchain)
+{
+	struct contexts_bpf *skel = contexts_bpf__open();
+	static struct unwind_record record;
+	struct unwind_perf perf;
+	struct bpf_link *link;
+	struct chain chain;
+
+	NEED_UNWIND();
+	ASSERT_NE(NULL, skel);
+	bpf_program__set_autoload(skel->progs.sample, true);
+	ASSERT_EQ(0, contexts_bpf__load(skel));
+	ASSERT_TRUE(chain_init(&chain, 0));
+	ASSERT_EQ(0, open_faults(&perf, UNWIND_AT_ONCE));
+	link = bpf_program__attach_perf_event(skel->progs.sample, perf.fd);
+	ASSERT_NE(NULL, link);
+	for (unsigned int i = 0; i < warm; i++) {
+		unwind_perf_drain(&perf);
+		chain.returns_nr = 0;
+		chain_run(&chain, 5);
+	}
+	chain.last = main_return;
+	ASSERT_TRUE(unwind_perf_sample_at(&perf, chain.ips[0], &record));
+	EXPECT_EQ(2 * sizeof(uint64_t), skel->bss->bytes);
+	/* The mark of the user part comes first. */
+	EXPECT_EQ(chain.ips[0], skel->bss->ips[1]);
+	EXPECT_TRUE(chain_matches(&chain, &record));
+	bpf_link__destroy(link);
+	contexts_bpf__destroy(skel);
+}
+
 /* A hierarchy of its own, with a group below its root. */
 FIXTURE(group)
 {
