@@ -179,6 +179,7 @@ SEC("?perf_event")
 int record(struct bpf_perf_event_data *ctx)
 {
 	long user, kernel;
+	__u64 at;
 
 	if (bpf_get_current_pid_tgid() >> 32 != tgid)
 		return 1;
@@ -187,12 +188,12 @@ int record(struct bpf_perf_event_data *ctx)
 	/* Less than there is */
 	bpf_get_stack(ctx, walked_stack, 2 * sizeof(__u64), BPF_F_USER_STACK);
 	bpf_get_stack(ctx, walked_stack, 2 * sizeof(__u64), 0);
-	samples++;
+	at = __sync_fetch_and_add(&samples, 1) % MAP_SAMPLED;
 	/* In user mode there are no frames of the kernel: -EFAULT. */
 	if (user < 0 || (kernel < 0 && kernel != -14))
-		samples_error++;
-	else if (samples <= MAP_SAMPLED)
-		sampled[samples - 1] = kernel < 0 ? 0 : kernel + 1;
+		__sync_fetch_and_add(&samples_error, 1);
+	else
+		sampled[at] = kernel < 0 ? 0 : kernel + 1;
 	return 1;
 }
 
