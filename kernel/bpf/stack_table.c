@@ -110,10 +110,10 @@
 #define STACK_EXTRA		8
 
 /* Blocks at creation at most, 4 MiB: the worker has time to bring the others. */
-#define STACK_FILL_MAX		(1U << 15)
+#define STACK_FILL_MAX		BIT(15)
 
 /* Blocks of a small table, 128 KiB, if its stacks may need as many. */
-#define STACK_FILL_SMALL	(1U << 10)
+#define STACK_FILL_SMALL	BIT(10)
 
 /* Blocks at creation at least, with number 0 a page. */
 #define STACK_FILL_MIN		31U
@@ -189,9 +189,8 @@ static __always_inline u32 word_fold(const u64 *word)
 u64 bpf_stack_table_hash(const struct bpf_stack_table *table, const u64 *word,
 			 u32 nr)
 {
-	u32 a, b, c;
+	u32 a = JHASH_INITVAL + (nr << 2) + table->seed, b = a, c = a;
 
-	a = b = c = JHASH_INITVAL + (nr << 2) + table->seed;
 	for (; nr > 3; nr -= 3, word += 3) {
 		a += word_fold(&word[0]);
 		b += word_fold(&word[1]);

@@ -325,7 +325,7 @@ static void print_result(void)
 {
 	double n = sum_stored();
 
-	printf("%s, %2d CPUs: %5.2f lines fetched, %5.2f of them one line, %5.3f operations again\n",
+	printf("%s, %2d CPUs: %5.2f lines fetched, %5.2f of them one line, %5.3f retries\n",
 	       algorithm->name, nr_cpus, moved / n, most_moved / n, all_failed / n);
 }
 
@@ -372,7 +372,7 @@ static void print_result(void)
 {
 	double n = sum_stored();
 
-	printf("%s, %2d threads: %6.1f ns of CPU time for each stack stored, %.5f operations again\n",
+	printf("%s, %2d threads: %6.1f ns of CPU time for each stack stored, %.5f retries\n",
 	       algorithm->name, nr_cpus, all_nanoseconds / n, all_failed / n);
 	all_nanoseconds = 0;
 }

@@ -61,23 +61,48 @@ static inline u32 reciprocal_scale(u32 val, u32 to)
 /* As in include/linux/jhash.h: after Bob Jenkins, lookup3.c, public domain. */
 #define JHASH_INITVAL		0xdeadbeef
 #define rol32(x, n)		((u32)(x) << (n) | (u32)(x) >> (32 - (n)))
-#define __jhash_mix(a, b, c) do {					\
-	a -= c; a ^= rol32(c, 4); c += b;				\
-	b -= a; b ^= rol32(a, 6); a += c;				\
-	c -= b; c ^= rol32(b, 8); b += a;				\
-	a -= c; a ^= rol32(c, 16); c += b;				\
-	b -= a; b ^= rol32(a, 19); a += c;				\
-	c -= b; c ^= rol32(b, 4); b += a;				\
-} while (0)
-#define __jhash_final(a, b, c) do {					\
-	c ^= b; c -= rol32(b, 14);					\
-	a ^= c; a -= rol32(c, 11);					\
-	b ^= a; b -= rol32(a, 25);					\
-	c ^= b; c -= rol32(b, 16);					\
-	a ^= c; a -= rol32(c, 4);					\
-	b ^= a; b -= rol32(a, 14);					\
-	c ^= b; c -= rol32(b, 24);					\
-} while (0)
+#define __jhash_mix(a, b, c)	shim_jhash_mix(&(a), &(b), &(c))
+#define __jhash_final(a, b, c)	shim_jhash_final(&(a), &(b), &(c))
+
+static inline void shim_jhash_mix(u32 *a, u32 *b, u32 *c)
+{
+	*a -= *c;
+	*a ^= rol32(*c, 4);
+	*c += *b;
+	*b -= *a;
+	*b ^= rol32(*a, 6);
+	*a += *c;
+	*c -= *b;
+	*c ^= rol32(*b, 8);
+	*b += *a;
+	*a -= *c;
+	*a ^= rol32(*c, 16);
+	*c += *b;
+	*b -= *a;
+	*b ^= rol32(*a, 19);
+	*a += *c;
+	*c -= *b;
+	*c ^= rol32(*b, 4);
+	*b += *a;
+}
+
+static inline void shim_jhash_final(u32 *a, u32 *b, u32 *c)
+{
+	*c ^= *b;
+	*c -= rol32(*b, 14);
+	*a ^= *c;
+	*a -= rol32(*c, 11);
+	*b ^= *a;
+	*b -= rol32(*a, 25);
+	*c ^= *b;
+	*c -= rol32(*b, 16);
+	*a ^= *c;
+	*a -= rol32(*c, 4);
+	*b ^= *a;
+	*b -= rol32(*a, 14);
+	*c ^= *b;
+	*c -= rol32(*b, 24);
+}
 
 /*
  * Orders as in the kernel: read is relaxed, an operation with a result is full.
@@ -88,12 +113,17 @@ static inline u32 reciprocal_scale(u32 val, u32 to)
 #ifdef __SANITIZE_THREAD__
 #define SHIM_READ		__ATOMIC_ACQUIRE
 #define SHIM_WRITE		__ATOMIC_RELEASE
-#define smp_rmb()		__asm__ volatile("" ::: "memory")
 #else
 #define SHIM_READ		__ATOMIC_RELAXED
 #define SHIM_WRITE		__ATOMIC_RELAXED
-#define smp_rmb()		__atomic_thread_fence(__ATOMIC_ACQUIRE)
 #endif
+
+static inline void smp_rmb(void)
+{
+#ifndef __SANITIZE_THREAD__
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+#endif
+}
 
 typedef struct { s64 counter; } atomic64_t;
 typedef struct { int counter; } atomic_t;

@@ -597,9 +597,8 @@ static bool memory(void)
 /* jhash2() as include/linux/jhash.h has it, of words in memory. */
 static u32 jhash2(const u32 *k, u32 length, u32 initval)
 {
-	u32 a, b, c;
+	u32 a = JHASH_INITVAL + (length << 2) + initval, b = a, c = a;
 
-	a = b = c = JHASH_INITVAL + (length << 2) + initval;
 	while (length > 3) {
 		a += k[0];
 		b += k[1];

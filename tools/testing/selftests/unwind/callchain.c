@@ -414,12 +414,12 @@ TEST(functions_with_uretprobes)
 static uint64_t trampoline(void)
 {
 	FILE *file = fopen("/proc/self/maps", "r");
-	unsigned long start, found = 0;
+	unsigned long found = 0;
 	char line[256];
 
 	while (file && !found && fgets(line, sizeof(line), file))
-		if (strstr(line, "[uprobes]") && sscanf(line, "%lx", &start) == 1)
-			found = start;
+		if (strstr(line, "[uprobes]"))
+			found = strtoul(line, NULL, 16);
 	if (file)
 		fclose(file);
 	return found;
