@@ -134,7 +134,7 @@ def judge(suite: Suite, status: int) -> Result:
 
 
 class Check:
-    """Which suites wait and which run, and what became of the others."""
+    """Which suites wait and which run, and how the others ended."""
 
     def __init__(self, suites: list[Suite], lanes: int):
         self.lanes = lanes

@@ -48,8 +48,8 @@ struct bpf_stack_cpu {
  * @chunks:	Memory by block number.
  * @map:	The map whose memory cgroup is charged, once it has one.
  * @stored:	Number of stacks in the table.
- * @bytes:	Memory taken.  Written by whoever adds chunks: first the creator
- *		of the map, then the worker.
+ * @bytes:	Memory taken.  Written where chunks are added: first by the creator
+ *		of the map, then by the worker.
  * @nr_blocks:	Blocks there are.  Written as @bytes.
  * @nr_chunks:	Chunks there are.  Written as @bytes.
  * @max_blocks:	Blocks that the table needs in the worst case.

@@ -118,6 +118,7 @@ static inline void shim_jhash_final(u32 *a, u32 *b, u32 *c)
 #define SHIM_WRITE		__ATOMIC_RELAXED
 #endif
 
+/* Orders loads before it and loads after it. */
 static inline void smp_rmb(void)
 {
 #ifndef __SANITIZE_THREAD__
