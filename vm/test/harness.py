@@ -442,7 +442,7 @@ def deny_list_knows_reports_from_notes() -> None:
 
 @case
 def usage_errors_are_2() -> None:
-    for args in (["--kernel", "nonesuch"], ["--smp", "9"], ["--mem", "lots"],
+    for args in (["--kernel", "nonesuch"], ["--smp", "65"], ["--mem", "lots"],
                  ["--dir", "/no/such/dir"], ["--no-such-option"], ["--interactive"]):
         result = guest(*args, "--", "true")
         expect(f"status of {args}", result.status, 2)
