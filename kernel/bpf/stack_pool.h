@@ -87,7 +87,10 @@ struct bpf_stack_pool {
 	atomic_t nr_free;
 };
 
-/* The block with the number @number, which is not 0. */
+/*
+ * The block with the number @number.  Number 0 ends a list: its block is never
+ * part of a stack, but a reader of a stack that is being deleted may come to it.
+ */
 static __always_inline struct bpf_stack_block *
 bpf_stack_block(const struct bpf_stack_pool *pool, u32 number)
 {

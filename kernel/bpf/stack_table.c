@@ -233,33 +233,40 @@ static __always_inline bool words_equal(const u64 *a, const u64 *b, u32 nr)
 	return true;
 }
 
+/* Whether the blocks from @number on have the @nr words at @word. */
+static noinline bool blocks_equal(const struct bpf_stack_table *table,
+				  u32 number, const u64 *word, u32 nr)
+{
+	const struct bpf_stack_block *block;
+	u32 n;
+
+	for (; nr; nr -= n, word += n, number = READ_ONCE(block->next)) {
+		block = bpf_stack_block(&table->pool, number);
+		n = min_t(u32, nr, STACK_BLOCK_WORDS);
+		if (!words_equal(block->word, word, n))
+			return false;
+	}
+	return true;
+}
+
 /* Whether @rec is the stack of @key; valid only if still_there() afterwards. */
 static __always_inline bool rec_equal(const struct bpf_stack_table *table,
 				      const struct bpf_stack_rec *rec,
 				      const struct bpf_stack_key *key)
 {
 	const struct bpf_stack_block *block;
-	const u64 *word = key->word;
-	u32 nr = key->nr, number, n;
 
 	if (key->fast)
 		return READ_ONCE(rec->hash) == key->hash;
-	if (READ_ONCE(rec->nr) != nr)
+	if (READ_ONCE(rec->nr) != key->nr)
 		return false;
-	number = READ_ONCE(rec->block);
-	for (;;) {
-		if (unlikely(!number))
-			return false;
-		block = bpf_stack_block(&table->pool, number);
-		n = min_t(u32, nr, STACK_BLOCK_WORDS);
-		if (!words_equal(block->word, word, n))
-			return false;
-		nr -= n;
-		if (!nr)
-			return true;
-		word += n;
-		number = READ_ONCE(block->next);
-	}
+	block = bpf_stack_block(&table->pool, READ_ONCE(rec->block));
+	if (key->nr <= STACK_BLOCK_WORDS)
+		return words_equal(block->word, key->word, key->nr);
+	return words_equal(block->word, key->word, STACK_BLOCK_WORDS) &&
+	       blocks_equal(table, READ_ONCE(block->next),
+			    key->word + STACK_BLOCK_WORDS,
+			    key->nr - STACK_BLOCK_WORDS);
 }
 
 static struct bpf_stack_rec *rec_of(const struct bpf_stack_table *table, u32 id)
