@@ -29,6 +29,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -290,8 +291,7 @@ def run_load(name: str, command: list[str], seconds: int, out: Path) -> str:
     return ""
 
 
-def guest_round(options: argparse.Namespace, number: int, seconds: int) -> None:
-    out = OUT / f"round-{number}"
+def guest_round(options: argparse.Namespace, number: int, seconds: int, out: Path) -> None:
     running = start_samplers(options, out)
     trouble = {}
     for load in loads(options):
@@ -331,7 +331,11 @@ def in_guest(options: argparse.Namespace) -> int:
     scratch.chmod(0o777)
     os.chdir(scratch)
     for number, seconds in enumerate(rounds(options.seconds), 1):
-        guest_round(options, number, seconds)
+        # In memory first: of perf's many small writes to the host's file system some came
+        # out as zeroes, on any kernel.
+        with tempfile.TemporaryDirectory() as out:
+            guest_round(options, number, seconds, Path(out))
+            shutil.copytree(out, OUT / f"round-{number}", dirs_exist_ok=True)
     return 0
 
 
