@@ -68,8 +68,16 @@ TRACE_RULES = {
     "TRAILING_SEMICOLON",
 }
 
-# Rules that do not hold below a folder.
-EXEMPT = {"tools/": KERNEL_RULES, "include/trace/events/": TRACE_RULES}
+# bpf_doc.py reads the helpers' texts, and wants a blank before the tabs.
+HELPER_RULES = {"SPACE_BEFORE_TAB"}
+
+# Rules that do not hold below a folder, or in a file.
+EXEMPT = {
+    "tools/": KERNEL_RULES,
+    "include/trace/events/": TRACE_RULES,
+    "include/uapi/linux/bpf.h": HELPER_RULES,
+    "tools/include/uapi/linux/bpf.h": HELPER_RULES,
+}
 
 
 def current_steps(tree: Tree) -> list[tuple[Step, str]]:
