@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -54,7 +55,8 @@ int unwind_perf_open_event(struct unwind_perf *perf, const struct unwind_event *
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
 			       PERF_SAMPLE_CALLCHAIN,
 		.sample_max_stack = event->max_stack,
-		.disabled = !!(event->flags & UNWIND_ON_EXEC),
+		/* Until it has a ring buffer: a sample without one is lost, its record is not. */
+		.disabled = 1,
 		.enable_on_exec = !!(event->flags & UNWIND_ON_EXEC),
 		.inherit = !!(event->flags & UNWIND_INHERIT),
 		.exclude_callchain_kernel = 1,
@@ -90,6 +92,11 @@ int unwind_perf_open_event(struct unwind_perf *perf, const struct unwind_event *
 	if (perf->page == MAP_FAILED) {
 		error = -errno;
 		close(perf->fd);
+		return error;
+	}
+	if (!(event->flags & UNWIND_ON_EXEC) && ioctl(perf->fd, PERF_EVENT_IOC_ENABLE, 0)) {
+		error = -errno;
+		unwind_perf_close(perf);
 		return error;
 	}
 	return 0;
