@@ -263,9 +263,13 @@ static void test_longer_than_ring(struct test_perf_raw_record *skel, struct ring
 	ASSERT_EQ(output(skel, MARK_SIZE), -ENOSPC, "full");
 	bytes = ring_take(ring, taken, page_size);
 	ASSERT_EQ(check_sample(taken, bytes, page_size - head - 8), bytes, "longest_is_whole");
-	/* With what tells of the lost one, a mark fits. */
+	/* There is no room to tell of the lost one: a later record does. */
+	ASSERT_OK(output(skel, page_size - head - 8), "longest_after_loss");
+	bytes = ring_take(ring, taken, page_size);
+	ASSERT_EQ(check_sample(taken, bytes, page_size - head - 8), bytes, "longest_is_whole");
 	ASSERT_OK(output(skel, MARK_SIZE), "mark");
 	ring_take(ring, taken, page_size);
+	ASSERT_EQ(((struct perf_event_header *)taken)->type, PERF_RECORD_LOST, "lost_is_told");
 
 	ASSERT_EQ(output(skel, page_size - head), -E2BIG, "as_long_as_ring");
 	ASSERT_EQ(output(skel, page_size), -E2BIG, "longer_than_ring");
@@ -277,6 +281,7 @@ static void test_longer_than_ring(struct test_perf_raw_record *skel, struct ring
 /* A ring that overwrites its oldest records must not overwrite the one being written. */
 static void test_overwrite(struct test_perf_raw_record *skel, struct ring *ring)
 {
+	size_t start;
 	__u64 head;
 
 	ASSERT_OK(output(skel, MARK_SIZE), "mark");
@@ -285,8 +290,14 @@ static void test_overwrite(struct test_perf_raw_record *skel, struct ring *ring)
 	ASSERT_EQ(ring->meta->data_head, head, "nothing_written");
 	ASSERT_GT(check_sample(ring->data + (head & (page_size - 1)), page_size, MARK_SIZE), 0,
 		  "mark_is_whole");
-	/* As long as all of it */
+	/* As long as all of it, with nothing in front that tells of the lost one */
 	ASSERT_OK(output(skel, page_size - sizeof(struct raw_sample)), "as_long_as_ring");
+	ASSERT_EQ(ring->meta->data_head, head - page_size, "one_record");
+	start = ring->meta->data_head & (page_size - 1);
+	memcpy(taken, ring->data + start, page_size - start);
+	memcpy(taken + page_size - start, ring->data, start);
+	ASSERT_EQ(check_sample(taken, page_size, page_size - sizeof(struct raw_sample)),
+		  page_size, "longest_is_whole");
 }
 
 /* A sample is its event's others' fields as well; what is left is for the user's stack. */
