@@ -118,7 +118,6 @@ static long output(struct test_perf_raw_record *skel, unsigned int size)
 static void ring_soil(struct test_perf_raw_record *skel, struct ring *ring)
 {
 	long bytes = 2 * ring->pages * page_size;
-
 	int wrong = 0;
 
 	for (; bytes > 0; bytes -= 1000) {
