@@ -372,14 +372,11 @@ class Pump:
 
 def kernel_image(name: str) -> Path:
     """The ELF image where it works: it starts without being unpacked first."""
-    objects = REPO / ".build" / "obj" / name
-    images = [objects / "vmlinux", objects / "arch/x86/boot/bzImage"]
     # The entry for ELF images runs instrumented code before KASAN has its shadow memory.
-    if name == "debug":
-        images.reverse()
-    for image in images:
-        if image.exists():
-            return image
+    image = "arch/x86/boot/bzImage" if name == "debug" else "vmlinux"
+    path = REPO / ".build" / "obj" / name / image
+    if path.exists():
+        return path
     raise Refused(f"kernel {name}: not built; run dev/kernel {name}")
 
 

@@ -22,7 +22,7 @@ def remove(runs: Sequence[Run], into: Path) -> None:
 def check_kernels() -> None:
     """Say at once that a kernel is missing, not after the first recordings."""
     for kernel in KERNELS:
-        image = REPO / ".build/obj" / kernel / "arch/x86/boot/bzImage"
+        image = REPO / ".build/obj" / kernel / "vmlinux"
         if not image.is_file():
             raise DemoError(f"{kernel} kernel: not built; run dev/kernel {kernel}")
 
