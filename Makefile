@@ -14,14 +14,14 @@ demo: ## Stacks of stock programs under stock perf, base and series: table, flam
 	@dev/kernel series
 	@bench/demo
 
-test: ## All test suites
+test: ## All test suites but those on the debug kernel
 	@dev/check
+
+test-debug: ## The unwinder's and KUnit's tests with KASAN, lockdep, UBSAN, kmemleak
+	@dev/check unwind-debug kunit-debug
 
 kernel: ## Build the kernel with the series
 	@dev/kernel series
-
-debug-kernel: ## The same with KASAN, lockdep, UBSAN, kmemleak
-	@dev/kernel debug
 
 shell: ## A shell in a guest (KERNEL=NAME, as of dev/kernel)
 	@dev/kernel $(KERNEL)
@@ -43,4 +43,4 @@ lint: ## Run checkpatch, sparse, kernel-doc, shellcheck, a spell checker
 clean: ## Remove .build; dev/env remove deletes the environment too
 	@rm -rf --one-file-system .build
 
-.PHONY: help demo test kernel debug-kernel shell vm series lint clean
+.PHONY: help demo test test-debug kernel shell vm series lint clean

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """usage: dev/check [--lanes N] [SUITE...]
 
-Run the test suites of dev/suites, or those named, and print a line for each.
+Run the test suites of dev/suites, or those named, and print a line for each. Without
+names, those marked `named` do not run.
 
   --lanes N    how many suites run at a time (default: 2, or 1 on a single CPU)
   --list       print the suites and their commands
@@ -42,6 +43,8 @@ LANES = 2
 # Guests feel a compiler less than another guest.
 BUILD_NICENESS = 10
 SECONDS_TO_END = 10
+# Words before a suite's command: nothing runs beside it; it runs only when it is named.
+MARKS = ("alone", "named")
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 USAGE_ERROR, INTERRUPTED = 2, 128 + signal.SIGINT
@@ -62,15 +65,21 @@ class Suite:
 
     name: str
     kernels: tuple[str, ...]
-    alone: bool
+    marks: frozenset[str]
     command: tuple[str, ...]
 
     @classmethod
     def parse(cls, line: str) -> "Suite":
         name, kernels, *command = line.split()
-        alone = command[0] == "alone"
-        return cls(name, () if kernels == "-" else tuple(kernels.split(",")), alone,
-                   tuple(command[alone:]))
+        marks = []
+        while command[0] in MARKS:
+            marks.append(command.pop(0))
+        return cls(name, () if kernels == "-" else tuple(kernels.split(",")), frozenset(marks),
+                   tuple(command))
+
+    @property
+    def alone(self) -> bool:
+        return "alone" in self.marks
 
     @property
     def log(self) -> Path:
@@ -257,7 +266,8 @@ def arguments(suites: list[Suite]) -> tuple[list[Suite], int]:
     for name in names:
         if name not in known:
             raise Usage(f"check: {name}: no such suite; dev/check --list names them")
-    return [suite for suite in suites if not names or suite.name in names], lanes
+    return [suite for suite in suites
+            if suite.name in names or not names and "named" not in suite.marks], lanes
 
 
 def main() -> int:
