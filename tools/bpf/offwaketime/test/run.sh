@@ -4,8 +4,8 @@
 #
 # Inputs: $1, the directory with the built tool and workload. Root; LOSSES=allowed on
 # a kernel that loses stacks.
-# Outputs: what failed, and "suite offwaketime: run R passed P failed F skipped S" on
-# stdout; exit status 0 all passed, 1 not, 2 usage.
+# Outputs: waits.folded in that directory; what failed, and "suite offwaketime: run R
+# passed P failed F skipped S" on stdout; exit status 0 all passed, 1 not, 2 usage.
 set -euo pipefail
 
 run=0
@@ -66,8 +66,8 @@ sum_of() {
 agrees() {
 	local said measured
 
-	measured=$(awk -v f="$1" '$1 == f { print $3 }' "$OUT/test.workload")
-	said=$(sum_of "$1" "$2" "$OUT/test.folded")
+	measured=$(awk -v f="$1" '$1 == f { print $3 }' "$WORK/test.workload")
+	said=$(sum_of "$1" "$2" "$WORK/test.folded")
 	echo "# figure $1 woken by $2: offwaketime $said us, the program itself $measured us"
 	[ -n "$measured" ] && [ "$said" -gt 0 ] &&
 		[ $((said * 10)) -le $((measured * 11)) ] &&
@@ -86,7 +86,7 @@ has_no() {
 begins_to_record() {
 	local limit=$((SECONDS + START_SECONDS))
 
-	until grep -q recording "$OUT/test.stderr"; do
+	until grep -q recording "$WORK/test.stderr"; do
 		kill -0 "$1" 2>/dev/null || return 1
 		[ $SECONDS -lt $limit ] || return 1
 		sleep 0.1
@@ -99,21 +99,22 @@ record() {
 	local pid
 
 	recorded=0
-	: >"$OUT/test.workload"
-	"$OUT/offwaketime" "$@" >"$OUT/test.folded" 2>"$OUT/test.stderr" &
+	: >"$WORK/test.workload"
+	"$OUT/offwaketime" "$@" >"$WORK/test.folded" 2>"$WORK/test.stderr" &
 	pid=$!
 	if begins_to_record $pid; then
-		"$OUT/workload" >"$OUT/test.workload"
+		"$OUT/workload" >"$WORK/test.workload"
 		kill -INT $pid || true
 		wait $pid || recorded=$?
 	else
 		echo "# offwaketime $*: not recording after $START_SECONDS s, or ended before"
+		sed 's/^/# /' /proc/$pid/{wchan,syscall,stack} || true
 		kill -KILL $pid 2>/dev/null || true
 		wait $pid || true
-		: >"$OUT/test.folded"
+		: >"$WORK/test.folded"
 		recorded=$NEVER_RECORDED
 	fi
-	sed 's/^/# /' "$OUT/test.stderr"
+	sed 's/^/# /' "$WORK/test.stderr"
 }
 
 main() {
@@ -124,6 +125,9 @@ main() {
 		exit 2
 	fi
 	OUT=$1
+	# In memory: what grows on a 9p share is seen late, or with zeroes in it.
+	WORK=$(mktemp -d)
+	trap 'rm -rf "$WORK"' EXIT
 	check help_exit_0 status_is 0 "$OUT/offwaketime" --help
 	check bad_number_exit_2 status_is 2 "$OUT/offwaketime" -d ten
 	check bad_option_exit_2 status_is 2 "$OUT/offwaketime" --what
@@ -132,22 +136,22 @@ main() {
 
 	record --folded
 	# For who wants to draw it
-	cp "$OUT/test.folded" "$OUT/waits.folded"
-	check output_is_folded is_folded "$OUT/test.folded"
+	cp "$WORK/test.folded" "$OUT/waits.folded"
+	check output_is_folded is_folded "$WORK/test.folded"
 	check lock_waits_for_its_holder agrees take_lock release_lock
 	check reader_waits_for_its_writer agrees await_byte send_byte
 	check sleeper_is_woken_by_interrupt agrees take_a_nap '[interrupt]'
 	if [ "${LOSSES:-}" != allowed ]; then
 		check nothing_lost [ "$recorded" -eq 0 ]
 		check no_lost_or_unknown_stack has_no '\[(lost|unknown) stack\]' \
-			"$OUT/test.folded"
+			"$WORK/test.folded"
 	fi
 
 	# Too few entries: what is lost is said, and shows in the exit status.
 	record --folded --max-stacks 2
 	check losses_exit_1 [ "$recorded" -eq 1 ]
-	check losses_are_counted grep -qE '[1-9][0-9]* stacks lost' "$OUT/test.stderr"
-	check lost_stacks_stand_in_the_output grep -q '\[lost stack\]' "$OUT/test.folded"
+	check losses_are_counted grep -qE '[1-9][0-9]* stacks lost' "$WORK/test.stderr"
+	check lost_stacks_stand_in_the_output grep -q '\[lost stack\]' "$WORK/test.folded"
 
 	echo "suite offwaketime: run $run passed $((run - failed)) failed $failed skipped 0"
 	[ "$failed" -eq 0 ]
