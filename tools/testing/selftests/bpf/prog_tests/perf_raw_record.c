@@ -16,6 +16,7 @@
 #define RAW_MAX		(RECORD_MAX - (int)(sizeof(struct perf_event_header) + sizeof(__u32)))
 #define PAYLOAD_SIZE	(128 << 10)
 
+#define RAW_PAD_BITS	(PERF_RECORD_MISC_RAW_PAD_VALID | PERF_RECORD_MISC_RAW_PAD_MASK)
 #define RING_PAGES	64
 #define ROUND_UP(n, to)	(((n) + (to) - 1) / (to) * (to))
 #define MARK_SIZE	24
@@ -148,13 +149,19 @@ static size_t check_sample(const char *at, size_t left, unsigned int size)
 {
 	const struct raw_sample *sample = (const void *)at;
 	size_t raw_size = ROUND_UP(size + sizeof(__u32), 8) - sizeof(__u32), i;
-	size_t record = sizeof(*sample) + raw_size;
+	size_t record = sizeof(*sample) + raw_size, misc;
 
 	if (left < record || sample->header.type != PERF_RECORD_SAMPLE ||
 	    sample->header.size != record || sample->size != raw_size) {
 		fprintf(stderr, "payload of %u: %zu bytes, type %u, size %u (%zu), raw %u (%zu)\n",
 			size, left, sample->header.type, sample->header.size, record,
 			sample->size, raw_size);
+		return 0;
+	}
+	misc = PERF_RECORD_MISC_RAW_PAD_VALID |
+	       (raw_size - size) << PERF_RECORD_MISC_RAW_PAD_SHIFT;
+	if ((sample->header.misc & RAW_PAD_BITS) != misc) {
+		fprintf(stderr, "payload of %u: misc is %#x\n", size, sample->header.misc);
 		return 0;
 	}
 	if (memcmp(sample->data, payload, size)) {

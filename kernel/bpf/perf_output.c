@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What became of the records that programs write through a
+ * BPF_MAP_TYPE_PERF_EVENT_ARRAY.
+ *
+ * An event counts what its ring buffer has no room for.  A record that does not get as
+ * far has no event to be counted by, so the map counts, for each reason; its fdinfo
+ * shows the sums.
+ */
+#include <linux/bpf.h>
+#include <linux/bpf_perf_output.h>
+#include <linux/percpu.h>
+#include <linux/seq_file.h>
+
+static const char *const loss_names[BPF_OUTPUT_LOSSES] = {
+	[BPF_OUTPUT_NO_EVENT]	= "lost_no_event",
+	[BPF_OUTPUT_OTHER_CPU]	= "lost_other_cpu",
+	[BPF_OUTPUT_BAD_EVENT]	= "lost_bad_event",
+	[BPF_OUTPUT_NESTED]	= "lost_nested",
+	[BPF_OUTPUT_TOO_LONG]	= "lost_too_long",
+	[BPF_OUTPUT_NO_ROOM]	= "lost_no_room",
+	[BPF_OUTPUT_UNREADABLE]	= "lost_unreadable",
+};
+
+static struct bpf_output_stats __percpu *stats_of(const struct bpf_map *map)
+{
+	return container_of(map, struct bpf_array, map)->output_stats;
+}
+
+/**
+ * bpf_output_lost - count a record that a program could not write
+ * @map:	The map of perf events.
+ * @why:	The reason.
+ *
+ * May be called in any context.
+ */
+void bpf_output_lost(struct bpf_map *map, enum bpf_output_loss why)
+{
+	this_cpu_inc(stats_of(map)->lost[why]);
+}
+
+/**
+ * bpf_output_stats_init - allocate the counters of a map of perf events
+ * @map:	The map, not yet visible to anybody.
+ *
+ * May sleep.
+ *
+ * Return: 0 or -ENOMEM
+ */
+int bpf_output_stats_init(struct bpf_map *map)
+{
+	struct bpf_array *array = container_of(map, struct bpf_array, map);
+
+	array->output_stats = alloc_percpu_gfp(struct bpf_output_stats,
+					       GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	return array->output_stats ? 0 : -ENOMEM;
+}
+
+/**
+ * bpf_output_stats_free - free the counters of a map that nobody uses any more
+ * @map:	The map.
+ */
+void bpf_output_stats_free(struct bpf_map *map)
+{
+	free_percpu(stats_of(map));
+}
+
+/**
+ * bpf_output_stats_show - print the counters of a map of perf events
+ * @map:	The map.
+ * @m:		Its fdinfo.
+ */
+void bpf_output_stats_show(const struct bpf_map *map, struct seq_file *m)
+{
+	struct bpf_output_stats __percpu *stats = stats_of(map);
+	u64 sum;
+	int i, cpu;
+
+	for (i = 0; i < BPF_OUTPUT_LOSSES; i++) {
+		sum = 0;
+		/* They go on counting: each sum is right for some moment. */
+		for_each_possible_cpu(cpu)
+			sum += READ_ONCE(per_cpu_ptr(stats, cpu)->lost[i]);
+		seq_printf(m, "%s:\t%llu\n", loss_names[i], sum);
+	}
+}
