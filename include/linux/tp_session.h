@@ -4,6 +4,7 @@
 
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
+#include <linux/rculist.h>
 #include <linux/refcount.h>
 
 /**
@@ -35,24 +36,27 @@ struct tp_session {
 
 int tp_session_join(struct perf_event *event);
 void tp_session_leave(struct perf_event *event);
-u64 tp_session_new_hit(int rctx);
+
+/* The hit that was dropped last, by whomever. */
+DECLARE_PER_CPU(struct tp_verdict, tp_session_hits);
 
 /**
  * tp_session_drop - leave a session's events out of a hit
  * @session:	The session of the program that says so; NULL is nobody.
- * @rctx:	The recursion context of the hit.
+ * @rctx:	The recursion context of the hit, which nobody else has until the hit ends.
  * @hit:	The number of the hit, or 0 when it has none yet.
  *
  * Called with preemption disabled, in any context.
  *
- * Return: the number of the hit, for tp_session_drops()
+ * Return: the number of the hit, for tp_session_drops(): no other hit in this context of
+ * this CPU has had it, and it is not 0
  */
 static inline u64 tp_session_drop(struct tp_session *session, int rctx, u64 hit)
 {
 	if (!session)
 		return hit;
 	if (!hit)
-		hit = tp_session_new_hit(rctx);
+		hit = ++this_cpu_ptr(&tp_session_hits)->dropped[rctx];
 	this_cpu_ptr(session->verdicts)->dropped[rctx] = hit;
 	return hit;
 }
@@ -72,5 +76,23 @@ static inline bool tp_session_drops(const struct perf_event *event, int rctx, u6
 	return unlikely(hit) && session &&
 	       this_cpu_ptr(session->verdicts)->dropped[rctx] == hit;
 }
+/**
+ * tp_session_drops_all - whether a hit is for no event of a tracepoint on this CPU
+ * @head:	The tracepoint's events.
+ * @rctx:	The recursion context of the hit.
+ * @hit:	The number of the hit; 0 when no program has dropped it.
+ *
+ * Called with preemption disabled, in any context.
+ */
+static inline bool tp_session_drops_all(struct hlist_head *head, int rctx, u64 hit)
+{
+	struct perf_event *event;
+
+	hlist_for_each_entry_rcu(event, head, hlist_entry)
+		if (!tp_session_drops(event, rctx, hit))
+			return false;
+	return true;
+}
+
 #endif /* CONFIG_EVENT_TRACING */
 #endif /* _LINUX_TP_SESSION_H */

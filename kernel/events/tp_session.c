@@ -21,21 +21,7 @@
 static DEFINE_MUTEX(sessions_mutex);
 static DEFINE_HASHTABLE(sessions, 6);
 
-/* The hit that was dropped last, by whomever. */
-static DEFINE_PER_CPU(struct tp_verdict, hits);
-
-/**
- * tp_session_new_hit - a number for a hit that a program drops
- * @rctx:	The hit's recursion context, which nobody else has until the hit ends.
- *
- * Called with preemption disabled, in any context.
- *
- * Return: a number that no other hit in this context of this CPU has had, never 0
- */
-u64 tp_session_new_hit(int rctx)
-{
-	return ++this_cpu_ptr(&hits)->dropped[rctx];
-}
+DEFINE_PER_CPU(struct tp_verdict, tp_session_hits);
 
 static struct tp_session *session_alloc(struct pid *opener)
 {
