@@ -76,6 +76,7 @@ static inline bool tp_session_drops(const struct perf_event *event, int rctx, u6
 	return unlikely(hit) && session &&
 	       this_cpu_ptr(session->verdicts)->dropped[rctx] == hit;
 }
+
 /**
  * tp_session_drops_all - whether a hit is for no event of a tracepoint on this CPU
  * @head:	The tracepoint's events.
