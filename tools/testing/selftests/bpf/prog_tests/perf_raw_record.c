@@ -16,6 +16,12 @@
 #define RAW_MAX		(RECORD_MAX - (int)(sizeof(struct perf_event_header) + sizeof(__u32)))
 #define PAYLOAD_SIZE	(128 << 10)
 
+/* For kernels that do not say where the payload ends: the test fails there. */
+#ifndef PERF_RECORD_MISC_RAW_PAD_VALID
+#define PERF_RECORD_MISC_RAW_PAD_SHIFT	8
+#define PERF_RECORD_MISC_RAW_PAD_MASK	(7 << PERF_RECORD_MISC_RAW_PAD_SHIFT)
+#define PERF_RECORD_MISC_RAW_PAD_VALID	(1 << 11)
+#endif
 #define RAW_PAD_BITS	(PERF_RECORD_MISC_RAW_PAD_VALID | PERF_RECORD_MISC_RAW_PAD_MASK)
 #define RING_PAGES	64
 #define ROUND_UP(n, to)	(((n) + (to) - 1) / (to) * (to))
