@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What became of the records that programs write through a
- * BPF_MAP_TYPE_PERF_EVENT_ARRAY.
+ * Counters of the records that bpf_perf_event_output() and its kind could not write, in
+ * each BPF_MAP_TYPE_PERF_EVENT_ARRAY.
  *
- * An event counts what its ring buffer has no room for.  A record that does not get as
- * far has no event to be counted by, so the map counts, for each reason; its fdinfo
- * shows the sums.
+ * A perf event counts a record that its ring buffer has no room for.  If the program
+ * finds no event, no event can count the record.  The map therefore counts all of them,
+ * by reason, and its fdinfo shows the sums.
  */
 #include <linux/bpf.h>
 #include <linux/bpf_perf_output.h>
