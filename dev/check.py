@@ -18,8 +18,8 @@ it says nothing that can be counted, or when it skips a test that dev/skips does
 allow.
 
 Output: a table on standard output, with seconds of real time and of CPU time; the
-failed suites with the cases that they call "not ok", and "N passed, N failed,
-N skipped". Exit status: 0 all passed, 1 a suite failed, 2 usage, 130 interrupted.
+failed suites with the cases that they call "not ok" and what these printed before
+that; and "N passed, N failed, N skipped". Exit status: 0 all passed, 1 a suite failed, 2 usage, 130 interrupted.
 
   dev/check unwind kunit
   dev/check --lanes 1
@@ -39,6 +39,7 @@ HERE = Path(__file__).resolve().parent
 REPO = HERE.parent
 LOGS = REPO / ".build" / "log"
 LINES_SHOWN = 25
+LINES_OF_CASE = 6
 LANES = 2
 # Guests feel a compiler less than another guest.
 BUILD_NICENESS = 10
@@ -225,8 +226,7 @@ class Check:
         lines = suite.log.read_text(errors="replace").splitlines()
         print(f"--- end of {suite.log.relative_to(REPO)}:", *lines[-LINES_SHOWN:], "---",
               sep="\n", flush=True)
-        cases = [re.sub(r"^[# ]*", "    ", line) for line in lines if re.match(r"[# ]*not ok ", line)]
-        self.failures += cases[:LINES_SHOWN]
+        self.failures += failed_cases(lines)[:LINES_SHOWN]
 
     def end_all(self) -> None:
         """End what runs: by request, then by force."""
@@ -244,6 +244,21 @@ class Check:
                 self.running.pop(pid, None)
                 if not pid:
                     time.sleep(0.05)
+
+
+def failed_cases(lines: list[str]) -> list[str]:
+    """The lines "not ok" of TAP, each behind the last ones that its case printed."""
+    shown: list[str] = []
+    printed: list[str] = []
+    for line in lines:
+        if not re.match(r"[# ]*(not )?ok ", line):
+            printed.append(line)
+            continue
+        if re.match(r"[# ]*not ok ", line):
+            shown += [f"    {text}" for text in printed[-LINES_OF_CASE:] if text.startswith("#")]
+            shown.append(re.sub(r"^[# ]*", "    ", line))
+        printed = []
+    return shown
 
 
 def interrupt(_number: int, _frame: object) -> None:
