@@ -32,15 +32,15 @@ static u32 *block_link(const void *pool, u32 number)
 }
 
 /*
- * The number of blocks to keep free: half of those in use, but not more than the
- * stacks for which there is room are likely to take.
+ * The number of blocks to keep free: three quarters of those in use, but not more
+ * than the stacks for which there is room are likely to take.
  */
 static u64 pool_spare(const struct bpf_stack_pool *pool)
 {
 	u64 used = pool->nr_blocks - max(atomic_read(&pool->nr_free), 0);
 	u64 stored = clamp_t(s64, atomic64_read(pool->stored), 1, pool->max_stacks);
 	u64 likely = div64_u64(used * (pool->max_stacks - stored), stored) + used / 64;
-	u64 spare = max_t(u64, used / 2, STACK_POOL_SPARE);
+	u64 spare = max_t(u64, used - used / 4, STACK_POOL_SPARE);
 
 	spare = min(spare, likely + STACK_POOL_SPARE / 4);
 	return min(spare, pool->max_blocks - used);
@@ -87,10 +87,12 @@ static void pool_grow(struct work_struct *work)
 	struct bpf_stack_pool *pool = container_of(to_delayed_work(work),
 						   struct bpf_stack_pool, grow);
 	struct bpf_stack_block *blocks;
-	u64 spare;
+	u64 spare, low;
 
 	for (;;) {
 		spare = pool_spare(pool);
+		/* Early: the CPU that is to run this may be busy for long. */
+		low = spare - spare / 4;
 		if (atomic_read(&pool->nr_free) < spare) {
 			blocks = bpf_map_kvcalloc(pool->map, STACK_CHUNK_BLOCKS,
 						  sizeof(*blocks),
@@ -105,13 +107,13 @@ static void pool_grow(struct work_struct *work)
 			cond_resched();
 			continue;
 		}
-		WRITE_ONCE(pool->low, spare / 2);
+		WRITE_ONCE(pool->low, low);
 		/*
 		 * A taker that still sees @asked set had taken its blocks
 		 * before, and the check sees that; pairs with pool_ask().
 		 */
 		xchg(&pool->asked, 0);
-		if (atomic_read(&pool->nr_free) >= spare / 2 ||
+		if (atomic_read(&pool->nr_free) >= low ||
 		    xchg(&pool->asked, 1))
 			return;
 	}
