@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0
+/* One program on one tracepoint as often as it has cookies, and as often as one likes. */
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <test_progs.h>
+#include "test_tp_attach.skel.h"
+
+#define HITS	10
+/* More than the 64 of older kernels. */
+#define MANY	100
+#define OLD_MAX	64
+
+static struct bpf_link *links[MANY + 1];
+
+/* The links are numbered by their cookies, from 1 on. */
+static int attach(struct test_tp_attach *skel, __u64 cookie)
+{
+	LIBBPF_OPTS(bpf_tracepoint_opts, opts, .bpf_cookie = cookie);
+
+	links[cookie] = bpf_program__attach_tracepoint_opts(skel->progs.count_by_cookie,
+							    "syscalls", "sys_enter_getpgid",
+							    &opts);
+	return links[cookie] ? 0 : -errno;
+}
+
+static void detach(__u64 cookie)
+{
+	bpf_link__destroy(links[cookie]);
+	links[cookie] = NULL;
+}
+
+static struct test_tp_attach *attach_first(__u64 nr)
+{
+	struct test_tp_attach *skel = test_tp_attach__open_and_load();
+	__u64 cookie;
+
+	if (!ASSERT_OK_PTR(skel, "load"))
+		return NULL;
+	skel->bss->watched = getpid();
+	for (cookie = 1; cookie <= nr; cookie++)
+		if (!ASSERT_OK(attach(skel, cookie), "attach"))
+			break;
+	return skel;
+}
+
+static void detach_all(struct test_tp_attach *skel)
+{
+	__u64 cookie;
+
+	for (cookie = 1; cookie <= MANY; cookie++)
+		detach(cookie);
+	test_tp_attach__destroy(skel);
+}
+
+static void hit(void)
+{
+	int i;
+
+	for (i = 0; i < HITS; i++)
+		syscall(SYS_getpgid, 0);
+}
+
+/* Each attachment runs, with its own cookie, until it and no other is detached. */
+static void test_cookies(void)
+{
+	struct test_tp_attach *skel = attach_first(3);
+
+	if (!skel)
+		return;
+	hit();
+	detach(2);
+	hit();
+	ASSERT_EQ(skel->bss->hits[1], 2 * HITS, "first");
+	ASSERT_EQ(skel->bss->hits[2], HITS, "detached");
+	ASSERT_EQ(skel->bss->hits[3], 2 * HITS, "third");
+	/* It may come back. */
+	ASSERT_OK(attach(skel, 2), "again");
+	hit();
+	ASSERT_EQ(skel->bss->hits[2], 2 * HITS, "again");
+	detach_all(skel);
+}
+
+/* Tools set one program on the events of all CPUs: it runs once a hit all the same. */
+static void test_same_cookie(void)
+{
+	struct test_tp_attach *skel = attach_first(1);
+	struct bpf_link *first = links[1];
+
+	if (!skel)
+		return;
+	ASSERT_EQ(attach(skel, 1), -EEXIST, "same");
+	links[1] = first;
+	hit();
+	ASSERT_EQ(skel->bss->hits[1], HITS, "hits");
+	detach_all(skel);
+}
+
+static int event_open(void)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_TRACEPOINT,
+	};
+	FILE *file;
+	int id = -1;
+
+	file = fopen("/sys/kernel/tracing/events/syscalls/sys_enter_getpgid/id", "r");
+	if (!file)
+		return -1;
+	if (fscanf(file, "%d", &id) != 1)
+		id = -1;
+	fclose(file);
+	attr.config = id;
+	return syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+/* What a query with room for @room ids returns; the ids that are none of @id. */
+static int query(int fd, __u32 room, __u32 id, __u32 *others)
+{
+	struct perf_event_query_bpf *query;
+	int err;
+	__u32 i;
+
+	query = calloc(1, sizeof(*query) + room * sizeof(__u32));
+	if (!query)
+		return -ENOMEM;
+	query->ids_len = room;
+	err = ioctl(fd, PERF_EVENT_IOC_QUERY_BPF, query) ? -errno : 0;
+	ASSERT_EQ(query->prog_cnt, MANY, "prog_cnt");
+	*others = 0;
+	for (i = 0; i < room && i < MANY; i++)
+		*others += query->ids[i] != id;
+	free(query);
+	return err;
+}
+
+static void test_many(void)
+{
+	struct test_tp_attach *skel = attach_first(MANY);
+	struct bpf_prog_info info = {};
+	__u32 len = sizeof(info), others;
+	int fd = event_open(), i;
+
+	if (!skel)
+		goto close;
+	hit();
+	for (i = 1; i <= MANY; i++)
+		if (!ASSERT_EQ(skel->bss->hits[i], HITS, "hits"))
+			break;
+	if (!ASSERT_OK_FD(fd, "event") ||
+	    !ASSERT_OK(bpf_prog_get_info_by_fd(bpf_program__fd(skel->progs.count_by_cookie),
+					       &info, &len), "info"))
+		goto detach;
+	ASSERT_OK(query(fd, MANY, info.id, &others), "query");
+	ASSERT_EQ(others, 0, "ids");
+	ASSERT_EQ(query(fd, OLD_MAX, info.id, &others), -ENOSPC, "too few");
+	ASSERT_EQ(others, 0, "ids");
+	ASSERT_OK(query(fd, 0, info.id, &others), "count alone");
+detach:
+	detach_all(skel);
+close:
+	close(fd);
+}
+
+/* Nobody else may attach to the tracepoint whose programs are queried. */
+void serial_test_tp_attach(void)
+{
+	if (test__start_subtest("cookies"))
+		test_cookies();
+	if (test__start_subtest("same_cookie"))
+		test_same_cookie();
+	if (test__start_subtest("many"))
+		test_many();
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Programs of tracepoints that are hit while another program runs on the CPU, or a task
+ * there is in a system call on a map: who runs, and who is counted as missed.
+ */
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <test_progs.h>
+#include "test_tp_nest.skel.h"
+
+#define IN_A_SYSTEM_CALL	1
+#define IN_AN_INTERRUPT		2
+/* So many interrupts at least come into what is tested. */
+#define ENOUGH			20
+#define SECONDS_MAX		60
+#define TURNS			(1 << 20)
+
+static struct test_tp_nest *nest_load(void)
+{
+	struct test_tp_nest *skel = test_tp_nest__open_and_load();
+
+	if (!ASSERT_OK_PTR(skel, "load"))
+		return NULL;
+	skel->bss->watched = getpid();
+	skel->bss->turns = TURNS;
+	return skel;
+}
+
+static __u64 misses(const struct bpf_program *prog)
+{
+	struct bpf_prog_info info = {};
+	__u32 len = sizeof(info);
+
+	if (!ASSERT_OK(bpf_prog_get_info_by_fd(bpf_program__fd(prog), &info, &len), "info"))
+		return 0;
+	return info.recursion_misses;
+}
+
+static struct bpf_link *attach_linger(struct test_tp_nest *skel, const char *category,
+				      const char *name, __u64 cookie)
+{
+	LIBBPF_OPTS(bpf_tracepoint_opts, opts, .bpf_cookie = cookie);
+
+	return bpf_program__attach_tracepoint_opts(skel->progs.linger, category, name, &opts);
+}
+
+static void call_linger(struct test_tp_nest *skel)
+{
+	syscall(SYS_getpgid, 0);
+}
+
+static void update_trie(struct test_tp_nest *skel)
+{
+	static __u64 value;
+	struct { __u32 prefixlen, data; } key = { 32, value };
+
+	value++;
+	bpf_map_update_elem(bpf_map__fd(skel->maps.trie), &key, &value, BPF_ANY);
+}
+
+static void update_map(struct test_tp_nest *skel)
+{
+	static char value[1 << 16];
+	__u32 key = 0;
+
+	bpf_map_update_elem(bpf_map__fd(skel->maps.larges), &key, value, BPF_ANY);
+}
+
+/* Do it over and over until *@count is ENOUGH, or the time is up. */
+static void repeat(struct test_tp_nest *skel, void (*once)(struct test_tp_nest *skel),
+		   const volatile __u64 *count)
+{
+	time_t end = time(NULL) + SECONDS_MAX;
+
+	while (*count < ENOUGH && time(NULL) < end)
+		once(skel);
+}
+
+/* An interrupt's program runs though it came into one of a system call. */
+static void test_in_a_program(void)
+{
+	struct bpf_link *call = NULL, *timer = NULL;
+	struct test_tp_nest *skel = nest_load();
+
+	if (!skel)
+		return;
+	call = attach_linger(skel, "syscalls", "sys_enter_getpgid", IN_A_SYSTEM_CALL);
+	timer = bpf_program__attach(skel->progs.tick);
+	if (ASSERT_OK_PTR(call, "call") && ASSERT_OK_PTR(timer, "timer")) {
+		repeat(skel, call_linger, &skel->bss->ticks_inside);
+		ASSERT_GE(skel->bss->ticks_inside, ENOUGH, "ticks");
+		ASSERT_EQ(misses(skel->progs.tick), 0, "misses");
+		ASSERT_EQ(misses(skel->progs.linger), 0, "misses");
+	}
+	bpf_link__destroy(timer);
+	bpf_link__destroy(call);
+	test_tp_nest__destroy(skel);
+}
+
+/* But not one that came into itself. */
+static void test_in_itself(void)
+{
+	struct bpf_link *call = NULL, *timer = NULL;
+	struct test_tp_nest *skel = nest_load();
+	time_t end = time(NULL) + SECONDS_MAX;
+
+	if (!skel)
+		return;
+	call = attach_linger(skel, "syscalls", "sys_enter_getpgid", IN_A_SYSTEM_CALL);
+	timer = attach_linger(skel, "timer", "hrtimer_expire_entry", IN_AN_INTERRUPT);
+	if (ASSERT_OK_PTR(call, "call") && ASSERT_OK_PTR(timer, "timer")) {
+		while (misses(skel->progs.linger) < ENOUGH && time(NULL) < end)
+			call_linger(skel);
+		ASSERT_GE(misses(skel->progs.linger), ENOUGH, "misses");
+		ASSERT_EQ(skel->bss->depth_max, 1, "depth");
+	}
+	bpf_link__destroy(timer);
+	bpf_link__destroy(call);
+	test_tp_nest__destroy(skel);
+}
+
+/* The interrupts of a task that is in system calls on a map nearly all of the time. */
+static void test_in_map_call(void)
+{
+	struct test_tp_nest *skel = nest_load();
+	struct bpf_link *timer;
+
+	if (!skel)
+		return;
+	timer = bpf_program__attach(skel->progs.tick);
+	if (ASSERT_OK_PTR(timer, "timer")) {
+		skel->bss->ticks = 0;
+		repeat(skel, update_map, &skel->bss->ticks);
+		ASSERT_GE(skel->bss->ticks, ENOUGH, "ticks");
+		ASSERT_EQ(misses(skel->progs.tick), 0, "misses");
+	}
+	bpf_link__destroy(timer);
+	test_tp_nest__destroy(skel);
+}
+
+/* A hit with the lock of a map held, whose program would take the same lock. */
+static void test_in_map_lock(void)
+{
+	struct test_tp_nest *skel = nest_load();
+	struct bpf_link *allocated;
+	int i;
+
+	if (!skel)
+		return;
+	allocated = bpf_program__attach(skel->progs.allocated);
+	if (ASSERT_OK_PTR(allocated, "allocated")) {
+		for (i = 0; i < ENOUGH; i++)
+			update_trie(skel);
+		ASSERT_GE(misses(skel->progs.allocated), ENOUGH, "misses");
+	}
+	bpf_link__destroy(allocated);
+	test_tp_nest__destroy(skel);
+}
+
+/* This task's hits of the tracepoint that bpf_printk() has. */
+static int printed_open(void)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_TRACEPOINT,
+		.read_format = PERF_FORMAT_LOST,
+	};
+	FILE *file;
+	int id = -1;
+
+	file = fopen("/sys/kernel/tracing/events/bpf_trace/bpf_trace_printk/id", "r");
+	if (!file)
+		return -1;
+	if (fscanf(file, "%d", &id) != 1)
+		id = -1;
+	fclose(file);
+	attr.config = id;
+	return syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+/* A hit that comes out of a program is neither counted nor seen by programs, but told. */
+static void test_in_a_helper(void)
+{
+	struct bpf_link *print = NULL, *printed = NULL;
+	struct test_tp_nest *skel = nest_load();
+	struct { __u64 value, lost; } read_value = {};
+	int fd = printed_open(), i;
+
+	if (!skel)
+		goto close;
+	print = bpf_program__attach(skel->progs.print);
+	printed = bpf_program__attach(skel->progs.printed);
+	if (ASSERT_OK_FD(fd, "event") && ASSERT_OK_PTR(print, "print") &&
+	    ASSERT_OK_PTR(printed, "printed")) {
+		for (i = 0; i < ENOUGH; i++)
+			syscall(SYS_getpgid, 0);
+		ASSERT_EQ(skel->bss->calls, ENOUGH, "calls");
+		ASSERT_EQ(read(fd, &read_value, sizeof(read_value)), sizeof(read_value), "read");
+		ASSERT_EQ(read_value.value, 0, "value");
+		ASSERT_EQ(read_value.lost, ENOUGH, "lost");
+		ASSERT_EQ(misses(skel->progs.printed), ENOUGH, "misses");
+	}
+	bpf_link__destroy(printed);
+	bpf_link__destroy(print);
+	test_tp_nest__destroy(skel);
+close:
+	close(fd);
+}
+
+/* Counters are those of one CPU. */
+void serial_test_tp_nest(void)
+{
+	cpu_set_t old, one;
+
+	sched_getaffinity(0, sizeof(old), &old);
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	if (!ASSERT_OK(sched_setaffinity(0, sizeof(one), &one), "affinity"))
+		return;
+	if (test__start_subtest("in_a_program"))
+		test_in_a_program();
+	if (test__start_subtest("in_itself"))
+		test_in_itself();
+	if (test__start_subtest("in_a_helper"))
+		test_in_a_helper();
+	if (test__start_subtest("in_map_call"))
+		test_in_map_call();
+	if (test__start_subtest("in_map_lock"))
+		test_in_map_lock();
+	sched_setaffinity(0, sizeof(old), &old);
+}

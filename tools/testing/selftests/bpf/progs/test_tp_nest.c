@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+
+char _license[] SEC("license") = "GPL";
+
+#define IN_A_SYSTEM_CALL	1
+
+/* inputs: whose hits count, and how long a program runs */
+int watched = 0;
+int turns = 0;
+
+/* state: a program is in its loop; how often it is there at a time */
+int inside = 0;
+int depth = 0;
+
+/* outputs */
+__u64 calls = 0;
+__u64 ticks = 0;
+__u64 ticks_inside = 0;
+int depth_max = 0;
+__u64 sum = 0;
+
+struct prefix {
+	__u32 len;
+	__u32 data;
+};
+
+/* It allocates with its lock held. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1024);
+	__type(key, struct prefix);
+	__type(value, __u64);
+} trie SEC(".maps");
+
+/* What a system call on a map copies, with interrupts on but no program allowed. */
+struct large {
+	char bytes[1 << 16];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct large);
+} larges SEC(".maps");
+
+static int turn(__u32 index, void *ctx)
+{
+	sum += index;
+	return 0;
+}
+
+/* By system call it runs for long; the same program may be on the timer as well. */
+SEC("tp/syscalls/sys_enter_getpgid")
+int linger(void *ctx)
+{
+	if (bpf_get_current_pid_tgid() >> 32 != watched)
+		return 1;
+	depth++;
+	if (depth > depth_max)
+		depth_max = depth;
+	if (bpf_get_attach_cookie(ctx) == IN_A_SYSTEM_CALL) {
+		calls++;
+		inside = 1;
+		bpf_loop(turns, turn, NULL, 0);
+		inside = 0;
+	}
+	depth--;
+	return 1;
+}
+
+/* In interrupts. */
+SEC("tp/timer/hrtimer_expire_entry")
+int tick(void *ctx)
+{
+	if (bpf_get_current_pid_tgid() >> 32 != watched)
+		return 1;
+	ticks++;
+	ticks_inside += inside;
+	return 1;
+}
+
+SEC("tp/kmem/kmalloc")
+int allocated(void *ctx)
+{
+	struct prefix key = { 32, 0 };
+	__u64 value = 0;
+
+	if (bpf_get_current_pid_tgid() >> 32 == watched)
+		bpf_map_update_elem(&trie, &key, &value, BPF_ANY);
+	return 1;
+}
+
+/* A helper that hits a tracepoint, out of a program. */
+SEC("tp/syscalls/sys_enter_getpgid")
+int print(void *ctx)
+{
+	if (bpf_get_current_pid_tgid() >> 32 == watched) {
+		bpf_printk("hit");
+		calls++;
+	}
+	return 1;
+}
+
+SEC("tp/bpf_trace/bpf_trace_printk")
+int printed(void *ctx)
+{
+	ticks++;
+	return 1;
+}
