@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* One program on one tracepoint as often as it has cookies, and as often as one likes. */
-#include <linux/perf_event.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <test_progs.h>
 #include "test_tp_attach.skel.h"
+#include "tp_event.h"
 
 #define HITS	10
 /* More than the 64 of older kernels. */
@@ -96,25 +96,6 @@ static void test_same_cookie(void)
 	detach_all(skel);
 }
 
-static int event_open(void)
-{
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = PERF_TYPE_TRACEPOINT,
-	};
-	FILE *file;
-	int id = -1;
-
-	file = fopen("/sys/kernel/tracing/events/syscalls/sys_enter_getpgid/id", "r");
-	if (!file)
-		return -1;
-	if (fscanf(file, "%d", &id) != 1)
-		id = -1;
-	fclose(file);
-	attr.config = id;
-	return syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-}
-
 /* What a query with room for @room ids returns; the ids that are none of @id. */
 static int query(int fd, __u32 room, __u32 id, __u32 *others)
 {
@@ -139,8 +120,9 @@ static void test_many(void)
 {
 	struct test_tp_attach *skel = attach_first(MANY);
 	struct bpf_prog_info info = {};
+	struct perf_event_attr attr = {};
 	__u32 len = sizeof(info), others;
-	int fd = event_open(), i;
+	int fd = tp_event_open(&attr, "syscalls/sys_enter_getpgid", 0, -1), i;
 
 	if (!skel)
 		goto close;

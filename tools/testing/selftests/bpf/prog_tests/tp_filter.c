@@ -5,7 +5,6 @@
  * others.
  */
 #define _GNU_SOURCE
-#include <linux/perf_event.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -13,6 +12,7 @@
 #include <sys/wait.h>
 #include <test_progs.h>
 #include "test_tp_filter.skel.h"
+#include "tp_event.h"
 
 #define HITS	1000
 #define WAKEUPS	50
@@ -51,25 +51,11 @@ static void hit(const struct point *point)
 static int event_open(const struct point *point, pid_t pid, int cpu, bool inherit)
 {
 	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = PERF_TYPE_TRACEPOINT,
 		.sample_type = PERF_SAMPLE_RAW,
 		.inherit = inherit,
 	};
-	char path[128], id[16] = "";
-	ssize_t len;
-	int fd;
 
-	snprintf(path, sizeof(path), "/sys/kernel/tracing/events/%s/id", point->event);
-	fd = open(path, O_RDONLY);
-	if (fd < 0)
-		return -1;
-	len = read(fd, id, sizeof(id) - 1);
-	close(fd);
-	if (len <= 0)
-		return -1;
-	attr.config = atoi(id);
-	return syscall(SYS_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	return tp_event_open(&attr, point->event, pid, cpu);
 }
 
 static long event_count(int fd)

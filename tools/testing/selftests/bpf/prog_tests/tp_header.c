@@ -4,24 +4,9 @@
 #include <sys/syscall.h>
 #include <test_progs.h>
 #include "test_tp_header.skel.h"
+#include "tp_event.h"
 
 #define IRQS_OFF	0x1
-
-static int id_of(const char *event)
-{
-	char path[128];
-	FILE *file;
-	int id = -1;
-
-	snprintf(path, sizeof(path), "/sys/kernel/tracing/events/%s/id", event);
-	file = fopen(path, "r");
-	if (!file)
-		return -1;
-	if (fscanf(file, "%d", &id) != 1)
-		id = -1;
-	fclose(file);
-	return id;
-}
 
 static void test_header(const char *prog_name, const char *event)
 {
@@ -43,7 +28,7 @@ static void test_header(const char *prog_name, const char *event)
 		syscall(SYS_getpgid, 0);
 		prctl(PR_SET_NAME, "test_progs");
 		ASSERT_EQ(skel->bss->hits, 1, "hits");
-		ASSERT_EQ(skel->bss->common_type, id_of(event), "common_type");
+		ASSERT_EQ(skel->bss->common_type, tp_event_id(event), "common_type");
 		ASSERT_EQ(skel->bss->common_pid, syscall(SYS_gettid), "common_pid");
 		ASSERT_EQ(skel->bss->common_flags & IRQS_OFF, 0, "common_flags");
 		ASSERT_GT(skel->bss->stack_bytes, 0, "stack");

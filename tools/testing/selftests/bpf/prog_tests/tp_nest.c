@@ -3,11 +3,11 @@
  * Programs of tracepoints that are hit while another program runs on the CPU, or a task
  * there is in a system call on a map: who runs, and who is counted as missed.
  */
-#include <linux/perf_event.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <test_progs.h>
 #include "test_tp_nest.skel.h"
+#include "tp_event.h"
 
 #define IN_A_SYSTEM_CALL	1
 #define IN_AN_INTERRUPT		2
@@ -159,34 +159,15 @@ static void test_in_map_lock(void)
 	test_tp_nest__destroy(skel);
 }
 
-/* This task's hits of the tracepoint that bpf_printk() has. */
-static int printed_open(void)
-{
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = PERF_TYPE_TRACEPOINT,
-		.read_format = PERF_FORMAT_LOST,
-	};
-	FILE *file;
-	int id = -1;
-
-	file = fopen("/sys/kernel/tracing/events/bpf_trace/bpf_trace_printk/id", "r");
-	if (!file)
-		return -1;
-	if (fscanf(file, "%d", &id) != 1)
-		id = -1;
-	fclose(file);
-	attr.config = id;
-	return syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-}
-
 /* A hit that comes out of a program is neither counted nor seen by programs, but told. */
 static void test_in_a_helper(void)
 {
 	struct bpf_link *print = NULL, *printed = NULL;
 	struct test_tp_nest *skel = nest_load();
+	struct perf_event_attr attr = { .read_format = PERF_FORMAT_LOST };
 	struct { __u64 value, lost; } read_value = {};
-	int fd = printed_open(), i;
+	/* bpf_printk() hits it. */
+	int fd = tp_event_open(&attr, "bpf_trace/bpf_trace_printk", 0, -1), i;
 
 	if (!skel)
 		goto close;

@@ -35,7 +35,7 @@ struct {
 	__type(value, __u64);
 } trie SEC(".maps");
 
-/* What a system call on a map copies, with interrupts on but no program allowed. */
+/* What a system call on a map copies, with interrupts on. */
 struct large {
 	char bytes[1 << 16];
 };

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Perf events on tracepoints, for tests. */
+#ifndef __TP_EVENT_H
+#define __TP_EVENT_H
+
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* The id of a tracepoint, given as "system/name", or -1. */
+static inline int tp_event_id(const char *event)
+{
+	char path[128];
+	FILE *file;
+	int id;
+
+	snprintf(path, sizeof(path), "/sys/kernel/tracing/events/%s/id", event);
+	file = fopen(path, "r");
+	if (!file)
+		return -1;
+	if (fscanf(file, "%d", &id) != 1)
+		id = -1;
+	fclose(file);
+	return id;
+}
+
+/* The event of @attr, of which this sets type and tracepoint; as perf_event_open(2). */
+static inline int tp_event_open(struct perf_event_attr *attr, const char *event, pid_t pid,
+				int cpu)
+{
+	int id = tp_event_id(event);
+
+	if (id < 0)
+		return -1;
+	attr->size = sizeof(*attr);
+	attr->type = PERF_TYPE_TRACEPOINT;
+	attr->config = id;
+	return syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+#endif
