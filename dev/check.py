@@ -19,7 +19,8 @@ allow.
 
 Output: a table on standard output, with seconds of real time and of CPU time; the
 failed suites with the cases that they call "not ok" and what these printed before
-that; and "N passed, N failed, N skipped". Exit status: 0 all passed, 1 a suite failed, 2 usage, 130 interrupted.
+that; and "N passed, N failed, N skipped". Exit status: 0 all passed, 1 a suite failed,
+2 usage, 130 interrupted.
 
   dev/check unwind kunit
   dev/check --lanes 1
@@ -251,10 +252,11 @@ def failed_cases(lines: list[str]) -> list[str]:
     shown: list[str] = []
     printed: list[str] = []
     for line in lines:
-        if not re.match(r"[# ]*(not )?ok ", line):
+        result = re.match(r"[# ]*(not )?ok ", line)
+        if not result:
             printed.append(line)
             continue
-        if re.match(r"[# ]*not ok ", line):
+        if result[1]:
             shown += [f"    {text}" for text in printed[-LINES_OF_CASE:] if text.startswith("#")]
             shown.append(re.sub(r"^[# ]*", "    ", line))
         printed = []
