@@ -19,7 +19,7 @@ allow.
 
 Output: a table on standard output, with seconds of real time and of CPU time; the
 failed suites with the cases that they call "not ok" and what these printed before
-that; and "N passed, N failed, N skipped". Exit status: 0 all passed, 1 a suite failed,
+that, and why a guest ended; and "N passed, N failed, N skipped". Exit status: 0 all passed, 1 a suite failed,
 2 usage, 130 interrupted.
 
   dev/check unwind kunit
@@ -248,10 +248,14 @@ class Check:
 
 
 def failed_cases(lines: list[str]) -> list[str]:
-    """The lines "not ok" of TAP, each behind the last ones that its case printed."""
+    """The lines "not ok" of TAP, each behind the last ones that its case printed; what
+    test_progs found wrong, which is no TAP, and why a guest ended."""
     shown: list[str] = []
     printed: list[str] = []
     for line in lines:
+        # test_progs says it once more at its end.
+        if re.search("^vm/run: guest: |:FAIL:", line) and f"    {line}" not in shown:
+            shown.append(f"    {line}")
         result = re.match(r"[# ]*(not )?ok ", line)
         if not result:
             printed.append(line)

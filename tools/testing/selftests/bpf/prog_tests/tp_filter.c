@@ -345,13 +345,18 @@ static bool wait_until_asleep(pid_t pid)
 	return false;
 }
 
-/* A wake-up counts for the task that is woken, by events of its own. */
+/*
+ * A wake-up counts for the task that is woken, by events of its own. So do the few that
+ * an interrupt makes while that task runs; they stay far below the wake-ups themselves,
+ * which would be doubled if they counted for both.
+ */
 static void test_events_of_woken_task(void)
 {
 	const struct point *point = &points[ARRAY_SIZE(points) - 1];
 	struct test_tp_filter *skel;
 	int pipes[2], fd, i;
 	cpu_set_t old, one;
+	long count;
 	pid_t pid;
 	char byte;
 
@@ -381,7 +386,9 @@ static void test_events_of_woken_task(void)
 			    !ASSERT_EQ(write(pipes[1], "", 1), 1, "write"))
 				break;
 		}
-		ASSERT_EQ(event_count(fd), WAKEUPS, "wakeups");
+		count = event_count(fd);
+		ASSERT_GE(count, WAKEUPS, "wakeups");
+		ASSERT_LT(count, 2 * WAKEUPS, "doubled");
 		close(fd);
 	}
 	close(pipes[0]);
