@@ -8,6 +8,7 @@ complete when this program returns. The current directory is kept.
 
 Standard output and standard error come back apart and byte for byte; standard input is
 empty. The kernel log goes to .build/vm/<time>-<pid>/console.log and is shown when the run fails.
+A guest that the emulator's own fault ends while it boots is booted again, twice at most.
 
 Exit status: that of the command (128 + N when signal N ended it), or
     2    usage, or this machine cannot do it (kernel not built, no QEMU)
@@ -52,6 +53,8 @@ EXIT_USAGE, EXIT_TIMEOUT, EXIT_LOST, EXIT_INTERRUPTED = 2, 124, 125, 130
 KVM_DEVICE = "/dev/kvm"
 KVM_PROBE_SECONDS = 20
 KEEP_RUNS = 20
+# How often a guest may be started, see emulator_raced()
+BOOTS = 3
 KERNELS = ("base", "series", "debug", "kcsan", "btf", "base-btf")
 LOG_TAIL = 40
 PR_SET_PDEATHSIG = 1
@@ -392,8 +395,8 @@ def make_run_dir() -> Path:
         if not is_alive(int(old.name.split("-")[2])):
             shutil.rmtree(old, ignore_errors=True)
     name = time.strftime("%Y%m%d-%H%M%S") + f"-{os.getpid()}"
-    # A probe for KVM may have taken the name within the same second.
-    for run_dir in (RUNS / name, RUNS / f"{name}-2"):
+    # A probe for KVM or a lost boot may have taken the name within the same second.
+    for run_dir in (RUNS / name, *(RUNS / f"{name}-{n + 1}" for n in range(1, BOOTS + 1))):
         with contextlib.suppress(FileExistsError):
             run_dir.mkdir()
             return run_dir
@@ -448,6 +451,31 @@ def show_log(guest: Guest, first: int | None = None) -> None:
     for line in lines[start:start + LOG_TAIL]:
         print(f"  | {line}", file=sys.stderr)
     say(f"kernel log: {guest.console}")
+
+
+def emulator_raced(guest: Guest, outcome: Outcome) -> bool:
+    """Whether the guest died of a breakpoint before its process 1 began.
+
+    The kernel patches its own code at boot: breakpoint, rest, first byte, and waits for all
+    CPUs after each. QEMU drops what it has translated of that code before it stores the byte.
+    Another emulated CPU that translates in between keeps the breakpoint, runs into it when
+    nobody expects it any more, and the kernel stops with "Oops: int3". On a loaded machine
+    one boot of some hundred ends so. Nothing of the command has run by then.
+    """
+    if guest.accel == "kvm" or outcome.status is not None or outcome.timed_out or outcome.interrupted:
+        return False
+    log = guest.console.read_text(errors="replace") if guest.console.exists() else ""
+    return "Oops: int3:" in log and " as init process" not in log
+
+
+def run_guest(args: argparse.Namespace, accel: str) -> tuple[Guest, Outcome]:
+    for attempt in range(BOOTS):
+        guest = Guest(args, accel, make_run_dir(), args.timeout)
+        outcome = guest.run()
+        if attempt == BOOTS - 1 or not emulator_raced(guest, outcome):
+            break
+        say(f"the emulator ran a breakpoint that the kernel had removed; booting again ({guest.console})")
+    return guest, outcome
 
 
 def judge(guest: Guest, outcome: Outcome, rules: splat.Rules) -> int:
@@ -531,8 +559,7 @@ def main() -> int:
         if not shutil.which(QEMU):
             raise Refused(f"{QEMU}: not found; run dev/env setup")
         rules = splat.Rules.load(args.deny, args.allow)
-        guest = Guest(args, choose_accel(args), make_run_dir(), args.timeout)
-        return judge(guest, guest.run(), rules)
+        return judge(*run_guest(args, choose_accel(args)), rules)
     except Refused as err:
         say(str(err))
         return EXIT_USAGE

@@ -20,6 +20,7 @@ import io
 import os
 import pty
 import select
+import shlex
 import signal
 import subprocess
 import sys
@@ -477,11 +478,12 @@ def patched(module: object, name: str, value: object):
         setattr(module, name, old)
 
 
-def choose(qemu: str) -> tuple[str, str, int]:
-    """What is chosen with a stand-in for QEMU; messages; how often QEMU was started."""
+@contextlib.contextmanager
+def stand_in(qemu: str):
+    """A script instead of QEMU; gives the arguments of a run, what vm/run says, a count of starts."""
     with tempfile.TemporaryDirectory() as name:
         fake, count = Path(name) / "qemu", Path(name) / "count"
-        fake.write_text(f"#!/bin/sh\necho x >>{count}\n{qemu}\n")
+        fake.write_text(f"#!/bin/bash\necho x >>{count}\n{qemu}\n")
         fake.chmod(0o755)
         args = argparse.Namespace(kernel=KERNEL, icount=False, accel="auto", smp=1, mem="1G",
                                   dir=[], append=[], kunit="", interactive=False,
@@ -490,9 +492,42 @@ def choose(qemu: str) -> tuple[str, str, int]:
         with patched(runner, "QEMU", str(fake)), patched(runner, "RUNS", Path(name)), \
                 patched(runner, "KVM_DEVICE", "/dev/null"), patched(runner, "KVM_PROBE_SECONDS", 1), \
                 contextlib.redirect_stderr(messages):
-            first, second = runner.choose_accel(args), runner.choose_accel(args)
+            yield args, messages, lambda: len(count.read_text().split())
+
+
+# The descriptor of the status channel and the file of the kernel log are among -chardev's.
+SUCCEED = """for a; do case $a in socket,id=status,fd=*) fd=${a##*=};; esac; done
+python3 -c "import os; os.write($fd, b'exit 0 taint 0\\n')\""""
+LOG = """for a; do case $a in file,id=console,path=*) log=${a##*=};; esac; done"""
+
+
+def choose(qemu: str) -> tuple[str, str, int]:
+    """What is chosen with a stand-in for QEMU; messages; how often QEMU was started."""
+    with stand_in(qemu) as (args, messages, starts):
+        first, second = runner.choose_accel(args), runner.choose_accel(args)
         expect("second answer", second, first)
-        return first, messages.getvalue(), len(count.read_text().split())
+        return first, messages.getvalue(), starts()
+
+
+def boot(*log: str) -> tuple[int | None, str, int]:
+    """The status of guests of which the first ones wrote `log`; messages; how many there were."""
+    lost = "".join(f"echo {shlex.quote(line)} >>$log\n" for line in log)
+    with stand_in(f"{LOG}\nif [ ! -e ${{0}}-again ]; then touch $0-again\n{lost}exit\nfi\n{SUCCEED}") \
+            as (args, messages, starts):
+        outcome = runner.run_guest(args, "tcg")[1]
+        return outcome.status, messages.getvalue(), starts()
+
+
+def a_guest_lost_to_the_emulator_boots_again() -> None:
+    oops = "[    2.437897] Oops: int3: 0000 [#1] PREEMPT SMP"
+    status, messages, starts = boot(oops)
+    expect("at boot", (status, starts, messages.count("\n")), (0, 2, 1))
+    expect_in("message", "booting again", messages)
+    expect("command began", boot("[    2.1] Run /vm/init as init process", oops), (None, "", 1))
+    expect("other splat", boot("[    2.4] Oops: general protection fault: 0000"), (None, "", 1))
+    with stand_in(f"{LOG}\necho {shlex.quote(oops)} >>$log") as (args, _, count):
+        outcome = runner.run_guest(args, "tcg")[1]
+        expect("every time", (outcome.status, count()), (None, runner.BOOTS))
 
 
 def kvm_is_used_only_where_it_boots() -> None:
@@ -502,15 +537,13 @@ def kvm_is_used_only_where_it_boots() -> None:
     accel, messages, starts = choose("exec sleep 1000")
     expect("QEMU hangs", (accel, starts, messages.count("\n")), ("tcg", 1, 1))
     expect_in("message", "did not end within 1 seconds", messages)
-    # The descriptor of the status channel is the first that -chardev names.
-    accel, messages, starts = choose(
-        "for a; do case $a in socket,id=status,fd=*) fd=${a##*=};; esac; done; "
-        "python3 -c \"import os; os.write($fd, b'exit 0 taint 0\\\\n')\"")
+    accel, messages, starts = choose(SUCCEED)
     expect("KVM boots", (accel, starts, messages), ("kvm", 1, ""))
 
 
 # Signal handlers can be set in the main thread alone.
-MAIN_THREAD: dict[str, Case] = {"kvm_is_used_only_where_it_boots": kvm_is_used_only_where_it_boots}
+MAIN_THREAD: dict[str, Case] = {function.__name__: function for function in (
+    kvm_is_used_only_where_it_boots, a_guest_lost_to_the_emulator_boots_again)}
 PRINTING = threading.Lock()
 
 
