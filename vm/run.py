@@ -27,6 +27,7 @@ Exit status: that of the command (128 + N when signal N ended it), or
 import argparse
 import contextlib
 import ctypes
+import math
 import os
 import re
 import select
@@ -53,12 +54,14 @@ EXIT_USAGE, EXIT_TIMEOUT, EXIT_LOST, EXIT_INTERRUPTED = 2, 124, 125, 130
 KVM_DEVICE = "/dev/kvm"
 KVM_PROBE_SECONDS = 20
 KEEP_RUNS = 20
-# How often a guest may be started, see emulator_raced()
+# How often a guest may be started, and in how many seconds its command has to begin
 BOOTS = 3
+BOOT_SECONDS = 120
 KERNELS = ("base", "series", "debug", "kcsan", "btf", "base-btf")
 LOG_TAIL = 40
 PR_SET_PDEATHSIG = 1
-STATUS_LINE = re.compile(rb"exit (\d{1,3}) taint (\d+)\n")
+BEGIN = b"begin\n"
+STATUS_LINES = re.compile(BEGIN + rb"exit (\d{1,3}) taint (\d+)\n")
 TAINT_WARN = 1 << 9
 # What the guest's command sees of the caller's environment, apart from fixed values.
 PASSED_VARIABLES = ("TERM", "CCACHE_DIR")
@@ -93,10 +96,13 @@ class Share:
 
 @dataclass
 class Outcome:
-    """How a guest ended: exactly one of these is meaningful, status when nothing went wrong."""
+    """Whether a guest's command began, and how the guest ended: by one of the others, status
+    when nothing went wrong."""
 
     status: int | None = None
     taint: int = 0
+    began: bool = False
+    stuck: bool = False
     timed_out: bool = False
     interrupted: bool = False
     complaint: str = ""
@@ -116,6 +122,13 @@ class Guest:
     @property
     def console(self) -> Path:
         return self.dir / "console.log"
+
+    @property
+    def boot_seconds(self) -> float:
+        """In which the command has to begin; KUnit's suites run before it."""
+        if self.accel == "kvm" or self.args.kunit:
+            return math.inf
+        return BOOT_SECONDS * (3 if self.args.kernel in ("debug", "kcsan") else 1)
 
     def channel(self, name: str) -> int:
         """A new channel; returns the descriptor for QEMU's end."""
@@ -280,7 +293,9 @@ class Pump:
         self.outcome = Outcome()
         self.status = b""
         self.sinks = {"stdout": 1, "stderr": 2, "tty": 1}
-        self.deadline = time.monotonic() + guest.timeout if guest.timeout else None
+        now = time.monotonic()
+        self.deadline = now + (guest.timeout or math.inf)
+        self.boot_deadline = now + guest.boot_seconds
         self.wake_read, self.wake_write = os.pipe()
 
     def run(self) -> Outcome:
@@ -318,11 +333,12 @@ class Pump:
         if "tty" in channels:
             sources.append(0)
         while readers:
-            left = None if self.deadline is None else self.deadline - time.monotonic()
-            if left is not None and left <= 0:
-                self.outcome.timed_out = True
+            left = min(self.deadline, self.boot_deadline) - time.monotonic()
+            if left <= 0:
+                self.outcome.timed_out = self.deadline <= self.boot_deadline
+                self.outcome.stuck = not self.outcome.timed_out
                 return
-            ready, _, _ = select.select(sources, [], [], left)
+            ready, _, _ = select.select(sources, [], [], None if left == math.inf else left)
             if self.outcome.interrupted:
                 return
             for fd in ready:
@@ -348,6 +364,9 @@ class Pump:
             return False
         if name == "status":
             self.status += data
+            if self.status.startswith(BEGIN):
+                self.boot_deadline = math.inf
+                self.outcome.began = True
         elif data:
             self.write(self.sinks[name], data)
         return bool(data)
@@ -363,13 +382,13 @@ class Pump:
                 self.outcome.interrupted = True
 
     def read_status(self) -> None:
-        if self.outcome.timed_out or self.outcome.interrupted:
+        if self.outcome.timed_out or self.outcome.stuck or self.outcome.interrupted:
             return
-        match = STATUS_LINE.fullmatch(self.status)
+        match = STATUS_LINES.fullmatch(self.status)
         if match:
             self.outcome.status = int(match[1])
             self.outcome.taint = int(match[2])
-        elif self.status:
+        elif self.status not in (b"", BEGIN):
             self.outcome.complaint = f"garbage instead of a status: {self.status[:80]!r}"
 
 
@@ -453,28 +472,32 @@ def show_log(guest: Guest, first: int | None = None) -> None:
     say(f"kernel log: {guest.console}")
 
 
-def emulator_raced(guest: Guest, outcome: Outcome) -> bool:
-    """Whether the guest died of a breakpoint before its process 1 began.
+def emulators_fault(guest: Guest, outcome: Outcome, rules: splat.Rules) -> str:
+    """Why a guest that never ran its command is booted again, if for a fault of the emulator.
 
     The kernel patches its own code at boot: breakpoint, rest, first byte, and waits for all
     CPUs after each. QEMU drops what it has translated of that code before it stores the byte.
     Another emulated CPU that translates in between keeps the breakpoint, runs into it when
-    nobody expects it any more, and the kernel stops with "Oops: int3". On a loaded machine
-    one boot of some hundred ends so. Nothing of the command has run by then.
+    nobody expects it any more, and the kernel stops with "Oops: int3". Or a CPU's timer never
+    fires and what waits for it sleeps for ever. On a loaded machine one boot of a hundred
+    ends so.
     """
-    if guest.accel == "kvm" or outcome.status is not None or outcome.timed_out or outcome.interrupted:
-        return False
+    if guest.accel == "kvm" or outcome.began or outcome.interrupted or outcome.timed_out:
+        return ""
     log = guest.console.read_text(errors="replace") if guest.console.exists() else ""
-    return "Oops: int3:" in log and " as init process" not in log
+    if outcome.stuck:
+        return "" if rules.scan(log) else f"its command had not begun after {guest.boot_seconds:g} seconds"
+    return "it met a breakpoint that its kernel had removed" if "Oops: int3:" in log else ""
 
 
-def run_guest(args: argparse.Namespace, accel: str) -> tuple[Guest, Outcome]:
+def run_guest(args: argparse.Namespace, accel: str, rules: splat.Rules) -> tuple[Guest, Outcome]:
     for attempt in range(BOOTS):
         guest = Guest(args, accel, make_run_dir(), args.timeout)
         outcome = guest.run()
-        if attempt == BOOTS - 1 or not emulator_raced(guest, outcome):
+        reason = emulators_fault(guest, outcome, rules)
+        if not reason or attempt == BOOTS - 1:
             break
-        say(f"the emulator ran a breakpoint that the kernel had removed; booting again ({guest.console})")
+        say(f"guest: {reason}; booting again ({guest.console})")
     return guest, outcome
 
 
@@ -489,6 +512,8 @@ def judge(guest: Guest, outcome: Outcome, rules: splat.Rules) -> int:
         say(f"guest: no end within {guest.timeout:g} seconds; killed (--timeout sets the limit)")
         show_log(guest, splats[0].line if splats else None)
         return EXIT_TIMEOUT
+    if outcome.stuck:
+        outcome.complaint = f"its command had not begun after {guest.boot_seconds:g} seconds"
     if outcome.status is None:
         say("guest: lost, no exit status came back" + (f": {outcome.complaint}" if outcome.complaint else ""))
         show_log(guest, splats[0].line if splats else None)
@@ -559,7 +584,7 @@ def main() -> int:
         if not shutil.which(QEMU):
             raise Refused(f"{QEMU}: not found; run dev/env setup")
         rules = splat.Rules.load(args.deny, args.allow)
-        return judge(*run_guest(args, choose_accel(args)), rules)
+        return judge(*run_guest(args, choose_accel(args), rules), rules)
     except Refused as err:
         say(str(err))
         return EXIT_USAGE

@@ -495,10 +495,12 @@ def stand_in(qemu: str):
             yield args, messages, lambda: len(count.read_text().split())
 
 
-# The descriptor of the status channel and the file of the kernel log are among -chardev's.
-SUCCEED = """for a; do case $a in socket,id=status,fd=*) fd=${a##*=};; esac; done
-python3 -c "import os; os.write($fd, b'exit 0 taint 0\\n')\""""
-LOG = """for a; do case $a in file,id=console,path=*) log=${a##*=};; esac; done"""
+# Among the arguments of -chardev are the descriptor of the status and the file of the log.
+CHANNELS = """for a; do case $a in
+socket,id=status,fd=*) fd=${a##*=} ;;
+file,id=console,path=*) log=${a##*=} ;;
+esac; done"""
+SUCCEED = "printf 'begin\\nexit 0 taint 0\\n' >&$fd"
 
 
 def choose(qemu: str) -> tuple[str, str, int]:
@@ -509,25 +511,28 @@ def choose(qemu: str) -> tuple[str, str, int]:
         return first, messages.getvalue(), starts()
 
 
-def boot(*log: str) -> tuple[int | None, str, int]:
-    """The status of guests of which the first ones wrote `log`; messages; how many there were."""
-    lost = "".join(f"echo {shlex.quote(line)} >>$log\n" for line in log)
-    with stand_in(f"{LOG}\nif [ ! -e ${{0}}-again ]; then touch $0-again\n{lost}exit\nfi\n{SUCCEED}") \
-            as (args, messages, starts):
-        outcome = runner.run_guest(args, "tcg")[1]
-        return outcome.status, messages.getvalue(), starts()
+def boot(first: str, always: bool = False) -> tuple[int | None, int, str]:
+    """The status of a guest whose first boot, or each, runs `first`; how many there were; messages."""
+    again = first if always else f"[ -e $0-again ] || {{ touch $0-again; {first}; }}; {SUCCEED}"
+    with stand_in(f"{CHANNELS}\n{again}") as (args, messages, starts), patched(runner, "BOOT_SECONDS", 1):
+        outcome = runner.run_guest(args, "tcg", rules())[1]
+        return outcome.status, starts(), messages.getvalue()
 
 
 def a_guest_lost_to_the_emulator_boots_again() -> None:
-    oops = "[    2.437897] Oops: int3: 0000 [#1] PREEMPT SMP"
-    status, messages, starts = boot(oops)
-    expect("at boot", (status, starts, messages.count("\n")), (0, 2, 1))
-    expect_in("message", "booting again", messages)
-    expect("command began", boot("[    2.1] Run /vm/init as init process", oops), (None, "", 1))
-    expect("other splat", boot("[    2.4] Oops: general protection fault: 0000"), (None, "", 1))
-    with stand_in(f"{LOG}\necho {shlex.quote(oops)} >>$log") as (args, _, count):
-        outcome = runner.run_guest(args, "tcg")[1]
-        expect("every time", (outcome.status, count()), (None, runner.BOOTS))
+    int3 = "echo '[    2.437897] Oops: int3: 0000 [#1] PREEMPT SMP' >$log"
+    begin = "echo begin >&$fd"
+    for what, first in (("breakpoint", f"{int3}; exit"), ("stuck", "exec sleep 1000")):
+        status, starts, messages = boot(first)
+        expect(what, (status, starts, messages.count("\n")), (0, 2, 1))
+        expect_in("message", "booting again", messages)
+        expect(f"{what}, each time", boot(first, always=True)[:2], (None, runner.BOOTS))
+    for what, first in (("breakpoint of the command", f"{begin}; {int3}; exit"),
+                        ("command runs long", f"{begin}; sleep 2; echo exit 3 taint 0 >&$fd; exit"),
+                        ("other oops", "echo 'Oops: general protection fault: 0000' >$log; exit"),
+                        ("stuck with an oops", "echo 'BUG: soft lockup' >$log; exec sleep 1000")):
+        status, starts, messages = boot(first)
+        expect(what, (status, starts, messages), (3 if "exit 3" in first else None, 1, ""))
 
 
 def kvm_is_used_only_where_it_boots() -> None:
@@ -537,7 +542,7 @@ def kvm_is_used_only_where_it_boots() -> None:
     accel, messages, starts = choose("exec sleep 1000")
     expect("QEMU hangs", (accel, starts, messages.count("\n")), ("tcg", 1, 1))
     expect_in("message", "did not end within 1 seconds", messages)
-    accel, messages, starts = choose(SUCCEED)
+    accel, messages, starts = choose(f"{CHANNELS}\n{SUCCEED}")
     expect("KVM boots", (accel, starts, messages), ("kvm", 1, ""))
 
 
