@@ -4,7 +4,7 @@
 
 The loads run with SFrame tables made from their .eh_frame, under `sframe run`. The samplers are
 Debian's too: perf walking at once and perf walking deferred, bcc's profile,
-offcputime and stackcount (the latter two in runs of a minute and more), and bpftrace on a timer,
+offcputime and stackcount (all three in runs of a minute and more), and bpftrace on a timer,
 on context switches and on exits. All run beside each other from before the first load until after
 the last. Long runs are made of rounds, each of which starts and stops every sampler.
 
@@ -53,8 +53,8 @@ GUEST_SECONDS = 900
 # A load that has been told to stop may need this much longer.
 GRACE_SECONDS = 120
 POLL_SECONDS = 0.5
-# Compiling one of bcc's tools takes an emulated debug kernel about a minute: shorter
-# runs have one of them.
+# To compile one of bcc's tools takes an emulated kernel one to two minutes: shorter runs
+# have none.
 ALL_TOOLS_SECONDS = 60
 
 STRESSORS = """fork vfork vforkmany clone exec mmap mmapaddr mmapcow mmapfiles mmapfixed mmapfork
@@ -151,7 +151,7 @@ SAMPLERS = [
 ]
 
 
-LONG_ONLY = ("bcc-offcputime", "bcc-stackcount")
+LONG_ONLY = ("bcc-profile", "bcc-offcputime", "bcc-stackcount")
 
 
 def samplers(options: argparse.Namespace) -> list[Sampler]:
