@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * perf makes no record of a hit if no program and no event can read it. All that can find
+ * it right: programs, those that are attached to them, and events with a ring buffer.
+ */
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <test_progs.h>
+#include "test_tp_no_record.skel.h"
+#include "test_tp_no_record_ext.skel.h"
+#include "tp_event.h"
+
+#define EVENT	"task/task_rename"
+#define HITS	10
+
+/* A sample of PERF_SAMPLE_RAW, up to the first field of its own. */
+struct sample {
+	struct perf_event_header header;
+	__u32 size;
+	__u16 common_type;
+	__u8 common[6];
+	__s32 pid;
+} __attribute__((packed));
+
+static struct test_tp_no_record *load(void)
+{
+	struct test_tp_no_record *skel = test_tp_no_record__open_and_load();
+
+	if (ASSERT_OK_PTR(skel, "load"))
+		skel->bss->self = getpid();
+	return skel;
+}
+
+static void hit(void)
+{
+	prctl(PR_SET_NAME, "test_progs");
+}
+
+/* With these attached in this order, the one that reads finds the right pid. */
+static void check_pid(struct test_tp_no_record *skel, struct bpf_program *first,
+		      struct bpf_program *second)
+{
+	struct bpf_link *links[2] = {};
+
+	links[0] = bpf_program__attach(first);
+	if (second)
+		links[1] = bpf_program__attach(second);
+	skel->bss->pid = 0;
+	hit();
+	ASSERT_EQ(skel->bss->pid, getpid(), "pid");
+	bpf_link__destroy(links[0]);
+	bpf_link__destroy(links[1]);
+}
+
+static void test_reader(const char *name)
+{
+	struct test_tp_no_record *skel = load();
+	struct bpf_program *reader;
+
+	if (!skel)
+		return;
+	reader = bpf_object__find_program_by_name(skel->obj, name);
+	check_pid(skel, reader, NULL);
+	check_pid(skel, reader, skel->progs.reads_nothing);
+	check_pid(skel, skel->progs.reads_nothing, reader);
+	test_tp_no_record__destroy(skel);
+}
+
+/* While it is attached, and for as long as that. */
+static void test_reader_comes_and_goes(void)
+{
+	struct test_tp_no_record *skel = load();
+	struct bpf_link *link;
+	int i;
+
+	if (!skel)
+		return;
+	link = bpf_program__attach(skel->progs.reads_nothing);
+	if (ASSERT_OK_PTR(link, "attach")) {
+		for (i = 0; i < HITS; i++)
+			hit();
+		ASSERT_EQ(skel->bss->hits, HITS, "before");
+		check_pid(skel, skel->progs.by_a_helper, NULL);
+		for (i = 0; i < HITS; i++)
+			hit();
+		ASSERT_EQ(skel->bss->hits, 2 * HITS + 1, "after");
+	}
+	bpf_link__destroy(link);
+	test_tp_no_record__destroy(skel);
+}
+
+static void test_no_record(void)
+{
+	struct test_tp_no_record *skel = load();
+	struct bpf_link *link, *reader, *probe;
+	int i;
+
+	if (!skel)
+		return;
+	link = bpf_program__attach(skel->progs.reads_nothing);
+	probe = bpf_program__attach(skel->progs.with_record);
+	if (ASSERT_OK_PTR(link, "attach") && ASSERT_OK_PTR(probe, "probe")) {
+		for (i = 0; i < HITS; i++)
+			hit();
+		ASSERT_EQ(skel->bss->records, 0, "nobody reads");
+		reader = bpf_program__attach(skel->progs.by_a_helper);
+		for (i = 0; i < HITS; i++)
+			hit();
+		ASSERT_EQ(skel->bss->records, HITS, "a program reads");
+		bpf_link__destroy(reader);
+		hit();
+		ASSERT_EQ(skel->bss->records, HITS, "it has gone");
+		ASSERT_EQ(skel->bss->hits, 2 * HITS + 1, "hits");
+	}
+	bpf_link__destroy(probe);
+	bpf_link__destroy(link);
+	test_tp_no_record__destroy(skel);
+}
+
+static volatile bool stop;
+
+static void *hit_all_the_time(void *arg)
+{
+	while (!stop)
+		hit();
+	return NULL;
+}
+
+/* Another thread hits the tracepoint the whole time: no program may go without a record. */
+static void test_attached_program(const char *name, const char *target_name)
+{
+	struct test_tp_no_record_ext *ext = NULL;
+	struct test_tp_no_record *skel = load();
+	struct bpf_program *prog, *target;
+	struct bpf_link *link;
+	pthread_t thread;
+	int fd, i;
+
+	if (!skel)
+		return;
+	target = bpf_object__find_program_by_name(skel->obj, target_name);
+	fd = bpf_program__fd(target);
+	link = bpf_program__attach(target);
+	stop = false;
+	if (!ASSERT_OK_PTR(link, "attach") ||
+	    !ASSERT_OK(pthread_create(&thread, NULL, hit_all_the_time, NULL), "thread"))
+		goto destroy;
+	for (i = 0; i < HITS; i++) {
+		struct bpf_link *other;
+
+		ext = test_tp_no_record_ext__open();
+		if (!ASSERT_OK_PTR(ext, "open"))
+			break;
+		bpf_object__for_each_program(prog, ext->obj)
+			bpf_program__set_autoload(prog, !strcmp(bpf_program__name(prog), name));
+		prog = bpf_object__find_program_by_name(ext->obj, name);
+		bpf_program__set_attach_target(prog, fd, target_name);
+		if (!ASSERT_OK(test_tp_no_record_ext__load(ext), "load"))
+			break;
+		ext->bss->self = getpid();
+		other = bpf_program__attach(prog);
+		if (!ASSERT_OK_PTR(other, "attach to it"))
+			break;
+		hit();
+		ASSERT_EQ(ext->bss->pid, getpid(), "pid");
+		bpf_link__destroy(other);
+		test_tp_no_record_ext__destroy(ext);
+		ext = NULL;
+	}
+	stop = true;
+	pthread_join(thread, NULL);
+	skel->bss->hits = 0;
+	hit();
+	ASSERT_EQ(skel->bss->hits, 1, "afterwards");
+destroy:
+	bpf_link__destroy(link);
+	test_tp_no_record_ext__destroy(ext);
+	test_tp_no_record__destroy(skel);
+}
+
+static void test_event_with_ring(void)
+{
+	struct perf_event_attr attr = {
+		.sample_type = PERF_SAMPLE_RAW,
+		.sample_period = 1,
+		.disabled = 1,
+	};
+	struct test_tp_no_record *skel = load();
+	struct perf_event_mmap_page *ring;
+	const struct sample *sample;
+	struct bpf_link *link;
+	int fd;
+
+	if (!skel)
+		return;
+	link = bpf_program__attach(skel->progs.reads_nothing);
+	fd = tp_event_open(&attr, EVENT, 0, -1);
+	ring = mmap(NULL, 2 * getpagesize(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (!ASSERT_OK_PTR(link, "attach") || !ASSERT_NEQ(ring, MAP_FAILED, "ring"))
+		goto destroy;
+	hit();
+	ASSERT_EQ(ring->data_head, 0, "disabled");
+	ASSERT_OK(ioctl(fd, PERF_EVENT_IOC_ENABLE), "enable");
+	hit();
+	ASSERT_OK(ioctl(fd, PERF_EVENT_IOC_DISABLE), "disable");
+	sample = (void *)ring + ring->data_offset;
+	ASSERT_EQ(ring->data_head, sample->header.size, "one sample");
+	ASSERT_EQ(sample->header.type, PERF_RECORD_SAMPLE, "type");
+	ASSERT_EQ(sample->common_type, tp_event_id(EVENT), "common_type");
+	ASSERT_EQ(sample->pid, getpid(), "pid");
+	hit();
+	ASSERT_EQ(ring->data_head, sample->header.size, "disabled again");
+	ASSERT_EQ(skel->bss->hits, 3, "hits");
+	munmap(ring, 2 * getpagesize());
+destroy:
+	close(fd);
+	bpf_link__destroy(link);
+	test_tp_no_record__destroy(skel);
+}
+
+void test_tp_no_record(void)
+{
+	static const char *const readers[] = {
+		"after_a_jump", "by_a_helper", "in_a_function", "from_another_register",
+		"from_the_stack", "late", "after_a_helper",
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(readers); i++)
+		if (test__start_subtest(readers[i]))
+			test_reader(readers[i]);
+	if (test__start_subtest("reader_comes_and_goes"))
+		test_reader_comes_and_goes();
+	if (test__start_subtest("no_record"))
+		test_no_record();
+	if (test__start_subtest("program_replaced"))
+		test_attached_program("replacement", "reads_nothing");
+	if (test__start_subtest("program_watched"))
+		test_attached_program("before", "reads_nothing_either");
+	if (test__start_subtest("event_with_ring"))
+		test_event_with_ring();
+}
