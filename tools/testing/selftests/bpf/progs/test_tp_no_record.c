@@ -89,78 +89,74 @@ int in_a_function(struct rename *ctx)
 SEC("tp/task/task_rename")
 __naked int from_another_register(void)
 {
-	asm volatile ("					\
-	r2 = r1;					\
-	r1 = %[pid] ll;					\
-	r3 = %[self] ll;				\
-	r3 = *(u32 *)(r3 + 0);				\
-	r2 = *(u32 *)(r2 + 8);				\
-	if r2 != r3 goto 1f;				\
-	*(u32 *)(r1 + 0) = r2;				\
-1:	r0 = 1;						\
-	exit;						\
-"	:
-	: __imm_addr(pid), __imm_addr(self)
-	: __clobber_all);
+	asm volatile ("r2 = r1;"
+		      "r1 = %[pid] ll;"
+		      "r3 = %[self] ll;"
+		      "r3 = *(u32 *)(r3 + 0);"
+		      "r2 = *(u32 *)(r2 + 8);"
+		      "if r2 != r3 goto 1f;"
+		      "*(u32 *)(r1 + 0) = r2;"
+		      "1: r0 = 1;"
+		      "exit;"
+		      :
+		      : __imm_addr(pid), __imm_addr(self)
+		      : __clobber_all);
 }
 
 SEC("tp/task/task_rename")
 __naked int from_the_stack(void)
 {
-	asm volatile ("					\
-	*(u64 *)(r10 - 8) = r1;				\
-	r1 = %[pid] ll;					\
-	r2 = *(u64 *)(r10 - 8);				\
-	r2 = *(u32 *)(r2 + 8);				\
-	r3 = %[self] ll;				\
-	r3 = *(u32 *)(r3 + 0);				\
-	if r2 != r3 goto 1f;				\
-	*(u32 *)(r1 + 0) = r2;				\
-1:	r0 = 1;						\
-	exit;						\
-"	:
-	: __imm_addr(pid), __imm_addr(self)
-	: __clobber_all);
+	asm volatile ("*(u64 *)(r10 - 8) = r1;"
+		      "r1 = %[pid] ll;"
+		      "r2 = *(u64 *)(r10 - 8);"
+		      "r2 = *(u32 *)(r2 + 8);"
+		      "r3 = %[self] ll;"
+		      "r3 = *(u32 *)(r3 + 0);"
+		      "if r2 != r3 goto 1f;"
+		      "*(u32 *)(r1 + 0) = r2;"
+		      "1: r0 = 1;"
+		      "exit;"
+		      :
+		      : __imm_addr(pid), __imm_addr(self)
+		      : __clobber_all);
 }
 
 /* From the register itself, after instructions that do not overwrite it. */
 SEC("tp/task/task_rename")
 __naked int late(void)
 {
-	asm volatile ("					\
-	r0 = 1;						\
-	r2 = 0;						\
-	*(u64 *)(r10 - 8) = r2;				\
-	*(u32 *)(r10 - 16) = 7;				\
-	r3 = %[pid] ll;					\
-	r4 = %[self] ll;				\
-	r4 = *(u32 *)(r4 + 0);				\
-	r1 = *(u32 *)(r1 + 8);				\
-	if r1 != r4 goto 1f;				\
-	*(u32 *)(r3 + 0) = r1;				\
-1:	exit;						\
-"	:
-	: __imm_addr(pid), __imm_addr(self)
-	: __clobber_all);
+	asm volatile ("r0 = 1;"
+		      "r2 = 0;"
+		      "*(u64 *)(r10 - 8) = r2;"
+		      "*(u32 *)(r10 - 16) = 7;"
+		      "r3 = %[pid] ll;"
+		      "r4 = %[self] ll;"
+		      "r4 = *(u32 *)(r4 + 0);"
+		      "r1 = *(u32 *)(r1 + 8);"
+		      "if r1 != r4 goto 1f;"
+		      "*(u32 *)(r3 + 0) = r1;"
+		      "1: exit;"
+		      :
+		      : __imm_addr(pid), __imm_addr(self)
+		      : __clobber_all);
 }
 
 /* The verifier drops the first store and its load where it knows the helper's code. */
 SEC("tp/task/task_rename")
 __naked int after_a_helper(void)
 {
-	asm volatile ("					\
-	*(u64 *)(r10 - 8) = r1;				\
-	call %[bpf_get_smp_processor_id];		\
-	r1 = *(u64 *)(r10 - 8);				\
-	r2 = *(u32 *)(r1 + 8);				\
-	r3 = %[self] ll;				\
-	r3 = *(u32 *)(r3 + 0);				\
-	if r2 != r3 goto 1f;				\
-	r3 = %[pid] ll;					\
-	*(u32 *)(r3 + 0) = r2;				\
-1:	r0 = 1;						\
-	exit;						\
-"	:
-	: __imm(bpf_get_smp_processor_id), __imm_addr(pid), __imm_addr(self)
-	: __clobber_all);
+	asm volatile ("*(u64 *)(r10 - 8) = r1;"
+		      "call %[bpf_get_smp_processor_id];"
+		      "r1 = *(u64 *)(r10 - 8);"
+		      "r2 = *(u32 *)(r1 + 8);"
+		      "r3 = %[self] ll;"
+		      "r3 = *(u32 *)(r3 + 0);"
+		      "if r2 != r3 goto 1f;"
+		      "r3 = %[pid] ll;"
+		      "*(u32 *)(r3 + 0) = r2;"
+		      "1: r0 = 1;"
+		      "exit;"
+		      :
+		      : __imm(bpf_get_smp_processor_id), __imm_addr(pid), __imm_addr(self)
+		      : __clobber_all);
 }
