@@ -19,8 +19,8 @@ allow.
 
 Output: a table on standard output, with seconds of real time and of CPU time; the
 failed suites with the cases that they call "not ok" and what these printed before
-that, and why a guest ended; and "N passed, N failed, N skipped". Exit status: 0 all passed, 1 a suite failed,
-2 usage, 130 interrupted.
+that, and why a guest ended; and "N passed, N failed, N skipped". Exit status: 0 all
+passed, 1 a suite failed, 2 usage, 130 interrupted.
 
   dev/check unwind kunit
   dev/check --lanes 1

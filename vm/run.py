@@ -123,6 +123,9 @@ class Guest:
     def console(self) -> Path:
         return self.dir / "console.log"
 
+    def log(self) -> str:
+        return self.console.read_text(errors="replace") if self.console.exists() else ""
+
     @property
     def boot_seconds(self) -> float:
         """In which the command has to begin; KUnit's suites run before it."""
@@ -336,7 +339,10 @@ class Pump:
             left = min(self.deadline, self.boot_deadline) - time.monotonic()
             if left <= 0:
                 self.outcome.timed_out = self.deadline <= self.boot_deadline
-                self.outcome.stuck = not self.outcome.timed_out
+                if not self.outcome.timed_out:
+                    self.outcome.stuck = True
+                    self.outcome.complaint = \
+                        f"its command had not begun after {self.guest.boot_seconds:g} seconds"
                 return
             ready, _, _ = select.select(sources, [], [], None if left == math.inf else left)
             if self.outcome.interrupted:
@@ -462,10 +468,7 @@ def choose_accel(args: argparse.Namespace) -> str:
 
 def show_log(guest: Guest, first: int | None = None) -> None:
     """The end of the kernel log, or LOG_TAIL lines from a splat on."""
-    try:
-        lines = guest.console.read_text(errors="replace").splitlines()
-    except OSError:
-        lines = []
+    lines = guest.log().splitlines()
     start = max(0, len(lines) - LOG_TAIL) if first is None else max(0, first - 3)
     for line in lines[start:start + LOG_TAIL]:
         print(f"  | {line}", file=sys.stderr)
@@ -484,9 +487,9 @@ def emulators_fault(guest: Guest, outcome: Outcome, rules: splat.Rules) -> str:
     """
     if guest.accel == "kvm" or outcome.began or outcome.interrupted or outcome.timed_out:
         return ""
-    log = guest.console.read_text(errors="replace") if guest.console.exists() else ""
+    log = guest.log()
     if outcome.stuck:
-        return "" if rules.scan(log) else f"its command had not begun after {guest.boot_seconds:g} seconds"
+        return "" if rules.scan(log) else outcome.complaint
     return "it met a breakpoint that its kernel had removed" if "Oops: int3:" in log else ""
 
 
@@ -503,7 +506,7 @@ def run_guest(args: argparse.Namespace, accel: str, rules: splat.Rules) -> tuple
 
 def judge(guest: Guest, outcome: Outcome, rules: splat.Rules) -> int:
     """The exit status of the whole run; says why when it is not the command's."""
-    log = guest.console.read_text(errors="replace") if guest.console.exists() else ""
+    log = guest.log()
     if outcome.interrupted:
         say("interrupted; the guest has been ended")
         return EXIT_INTERRUPTED
@@ -512,8 +515,6 @@ def judge(guest: Guest, outcome: Outcome, rules: splat.Rules) -> int:
         say(f"guest: no end within {guest.timeout:g} seconds; killed (--timeout sets the limit)")
         show_log(guest, splats[0].line if splats else None)
         return EXIT_TIMEOUT
-    if outcome.stuck:
-        outcome.complaint = f"its command had not begun after {guest.boot_seconds:g} seconds"
     if outcome.status is None:
         say("guest: lost, no exit status came back" + (f": {outcome.complaint}" if outcome.complaint else ""))
         show_log(guest, splats[0].line if splats else None)

@@ -36,6 +36,14 @@ static void hit(void)
 	prctl(PR_SET_NAME, "test_progs");
 }
 
+static void hit_often(void)
+{
+	int i;
+
+	for (i = 0; i < HITS; i++)
+		hit();
+}
+
 /* With these attached in this order, the one that reads finds the right pid. */
 static void check_pid(struct test_tp_no_record *skel, struct bpf_program *first,
 		      struct bpf_program *second)
@@ -71,18 +79,15 @@ static void test_reader_comes_and_goes(void)
 {
 	struct test_tp_no_record *skel = load();
 	struct bpf_link *link;
-	int i;
 
 	if (!skel)
 		return;
 	link = bpf_program__attach(skel->progs.reads_nothing);
 	if (ASSERT_OK_PTR(link, "attach")) {
-		for (i = 0; i < HITS; i++)
-			hit();
+		hit_often();
 		ASSERT_EQ(skel->bss->hits, HITS, "before");
 		check_pid(skel, skel->progs.by_a_helper, NULL);
-		for (i = 0; i < HITS; i++)
-			hit();
+		hit_often();
 		ASSERT_EQ(skel->bss->hits, 2 * HITS + 1, "after");
 	}
 	bpf_link__destroy(link);
@@ -93,19 +98,16 @@ static void test_no_record(void)
 {
 	struct test_tp_no_record *skel = load();
 	struct bpf_link *link, *reader, *probe;
-	int i;
 
 	if (!skel)
 		return;
 	link = bpf_program__attach(skel->progs.reads_nothing);
 	probe = bpf_program__attach(skel->progs.with_record);
 	if (ASSERT_OK_PTR(link, "attach") && ASSERT_OK_PTR(probe, "probe")) {
-		for (i = 0; i < HITS; i++)
-			hit();
+		hit_often();
 		ASSERT_EQ(skel->bss->records, 0, "nobody reads");
 		reader = bpf_program__attach(skel->progs.by_a_helper);
-		for (i = 0; i < HITS; i++)
-			hit();
+		hit_often();
 		ASSERT_EQ(skel->bss->records, HITS, "a program reads");
 		bpf_link__destroy(reader);
 		hit();
