@@ -24,11 +24,17 @@
 FIXTURE(filled)
 {
 	struct stacks stacks;
-	/* Of the seeds 0 to STORED - 1. */
+	/* Stack i has the seed seeds[i], which is i modulo STORED. */
+	uint32_t seeds[STORED];
 	uint32_t ids[STORED];
 	uint64_t values[ENTRIES][ROOM];
 	uint32_t keys[ENTRIES];
 };
+
+static unsigned int depth_of(uint32_t i)
+{
+	return 3 + i % 50;
+}
 
 /* A seed that the base has no slot for is replaced, so that each case is about one thing. */
 FIXTURE_SETUP(filled)
@@ -37,9 +43,10 @@ FIXTURE_SETUP(filled)
 	for (uint32_t i = 0; i < STORED; i++) {
 		long id = -EEXIST;
 
-		for (uint32_t seed = i; id == -EEXIST && seed < 100 * STORED; seed += STORED)
-			id = stacks_take(&self->stacks, 0, seed, 3 + i % 50,
-					 BPF_F_USER_STACK);
+		for (uint32_t seed = i; id == -EEXIST && seed < 100 * STORED; seed += STORED) {
+			id = stacks_take(&self->stacks, 0, seed, depth_of(i), BPF_F_USER_STACK);
+			self->seeds[i] = seed;
+		}
 		ASSERT_LE(0, id);
 		self->ids[i] = id;
 	}
@@ -183,7 +190,7 @@ TEST_F(filled, stored_again_after_delete)
 	long id;
 
 	ASSERT_EQ(0, bpf_map_delete_elem(self->stacks.fd, &key));
-	id = stacks_take(&self->stacks, 0, 3, 6, BPF_F_USER_STACK);
+	id = stacks_take(&self->stacks, 0, self->seeds[3], depth_of(3), BPF_F_USER_STACK);
 	ASSERT_LE(0, id);
 	EXPECT_EQ(0, read_as(&self->stacks, id, 3));
 }
