@@ -17,6 +17,7 @@ struct seq_file;
  * @BPF_OUTPUT_TOO_LONG:	Longer than a header can say, or than the ring buffer.
  * @BPF_OUTPUT_NO_ROOM:		The ring buffer is full, paused, or not there.
  * @BPF_OUTPUT_UNREADABLE:	Written, with zeroes for what could not be read.
+ * @BPF_OUTPUT_BAD_PIECE:	Not written, as one of several pieces is not there.
  * @BPF_OUTPUT_LOSSES:		How many reasons there are.
  */
 enum bpf_output_loss {
@@ -27,6 +28,7 @@ enum bpf_output_loss {
 	BPF_OUTPUT_TOO_LONG,
 	BPF_OUTPUT_NO_ROOM,
 	BPF_OUTPUT_UNREADABLE,
+	BPF_OUTPUT_BAD_PIECE,
 	BPF_OUTPUT_LOSSES
 };
 

@@ -20,6 +20,7 @@ static const char *const loss_names[BPF_OUTPUT_LOSSES] = {
 	[BPF_OUTPUT_TOO_LONG]	= "lost_too_long",
 	[BPF_OUTPUT_NO_ROOM]	= "lost_no_room",
 	[BPF_OUTPUT_UNREADABLE]	= "lost_unreadable",
+	[BPF_OUTPUT_BAD_PIECE]	= "lost_bad_piece",
 };
 
 static struct bpf_output_stats __percpu *stats_of(const struct bpf_map *map)

@@ -806,6 +806,36 @@ bool bpf_stack_table_has(struct bpf_stack_table *table, u32 id)
 	return true;
 }
 
+/*
+ * Copy @len bytes of a stack's words, from byte @off on; @number is its first block.
+ * The caller looks at the cell again.  Returns -ENOENT if the list of blocks is too
+ * short: the stack was deleted, and its blocks are linked otherwise.
+ */
+static int words_copy(const struct bpf_stack_table *table, u32 number, u32 off,
+		      void *to, u32 len)
+{
+	const struct bpf_stack_block *block;
+	u32 n, skip;
+	u64 word;
+
+	for (; len; number = READ_ONCE(block->next)) {
+		if (!number)
+			return -ENOENT;
+		block = bpf_stack_block(&table->pool, number);
+		for (; off < sizeof(block->word) && len; off += n) {
+			word = READ_ONCE(block->word[off / sizeof(word)]);
+			skip = off % sizeof(word);
+			n = min(len, (u32)sizeof(word) - skip);
+			memcpy(to, (char *)&word + skip, n);
+			to += n;
+			len -= n;
+		}
+		if (len)
+			off -= sizeof(block->word);
+	}
+	return 0;
+}
+
 /**
  * bpf_stack_table_copy - read a stack
  * @table:	The table.
@@ -820,8 +850,7 @@ int bpf_stack_table_copy(const struct bpf_stack_table *table, u32 id,
 			 u64 *to, u32 nr)
 {
 	const struct bpf_stack_rec *rec;
-	u32 at, n, i, number, words;
-	const struct bpf_stack_block *block;
+	u32 at, n, words;
 	u64 cell;
 
 	rec = stored_get(table, id, &at, &cell);
@@ -829,19 +858,57 @@ int bpf_stack_table_copy(const struct bpf_stack_table *table, u32 id,
 		return -ENOENT;
 
 	words = READ_ONCE(rec->nr);
-	number = READ_ONCE(rec->block);
-	for (n = 0; n < min(nr, words); number = READ_ONCE(block->next)) {
-		/* Deleted, and its blocks are linked otherwise */
-		if (!number)
-			return -ENOENT;
-		block = bpf_stack_block(&table->pool, number);
-		for (i = 0; i < STACK_BLOCK_WORDS && n < min(nr, words); i++)
-			to[n++] = READ_ONCE(block->word[i]);
-	}
-	if (!still_there(&table->cells[at], cell))
+	n = min(nr, words);
+	if (words_copy(table, READ_ONCE(rec->block), 0, to, n * sizeof(u64)) ||
+	    !still_there(&table->cells[at], cell))
 		return -ENOENT;
 	memset(to + n, 0, (nr - n) * sizeof(u64));
 	return words;
+}
+
+/**
+ * bpf_stack_table_words - how long a stack is
+ * @table:	The table.
+ * @id:		Its id.
+ *
+ * Return: its number of words, or -ENOENT
+ */
+int bpf_stack_table_words(const struct bpf_stack_table *table, u32 id)
+{
+	const struct bpf_stack_rec *rec;
+	u32 at, words;
+	u64 cell;
+
+	rec = stored_get(table, id, &at, &cell);
+	if (!rec)
+		return -ENOENT;
+	words = READ_ONCE(rec->nr);
+	return still_there(&table->cells[at], cell) ? words : -ENOENT;
+}
+
+/**
+ * bpf_stack_table_read - read a part of a stack
+ * @table:	The table.
+ * @id:		Its id.
+ * @off:	First byte.
+ * @to:		Where to.
+ * @len:	Number of bytes; @off and @len are within bpf_stack_table_words().
+ *
+ * Return: 0, or -ENOENT if the stack is not there any more; then what was copied is
+ * undefined
+ */
+int bpf_stack_table_read(const struct bpf_stack_table *table, u32 id,
+			 u32 off, void *to, u32 len)
+{
+	const struct bpf_stack_rec *rec;
+	u64 cell;
+	u32 at;
+
+	rec = stored_get(table, id, &at, &cell);
+	if (!rec || words_copy(table, READ_ONCE(rec->block), off, to, len) ||
+	    !still_there(&table->cells[at], cell))
+		return -ENOENT;
+	return 0;
 }
 
 /**

@@ -114,6 +114,9 @@ int bpf_stack_table_get(struct bpf_stack_table *table,
 bool bpf_stack_table_has(struct bpf_stack_table *table, u32 id);
 int bpf_stack_table_copy(const struct bpf_stack_table *table, u32 id,
 			 u64 *to, u32 nr);
+int bpf_stack_table_words(const struct bpf_stack_table *table, u32 id);
+int bpf_stack_table_read(const struct bpf_stack_table *table, u32 id,
+			 u32 off, void *to, u32 len);
 int bpf_stack_table_next(const struct bpf_stack_table *table, s64 after);
 int bpf_stack_table_delete(struct bpf_stack_table *table, u32 id);
 

@@ -47,6 +47,17 @@ static inline int stack_map_data_size(const struct bpf_map *map)
 		sizeof(struct bpf_stack_build_id) : sizeof(u64);
 }
 
+/* Frames that a walk for @map is to give; one more tells of a deeper stack. */
+static inline u32 stack_map_max_depth(struct bpf_map *map, u64 flags)
+{
+	u32 depth = stack_map_use_build_id(map) ?
+		    map->value_size / sizeof(struct bpf_stack_build_id) :
+		    map->value_size / sizeof(u64);
+	u32 limit = max_t(u32, depth, READ_ONCE(sysctl_perf_event_max_stack));
+
+	return min_t(u32, depth + (flags & BPF_F_SKIP_FIELD_MASK), limit);
+}
+
 /* A kfunc: declared for those who check that all global functions are. */
 int bpf_stack_map_copy(void *p__map, u32 id, void *dst, u32 dst__sz);
 

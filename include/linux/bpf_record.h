@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _LINUX_BPF_RECORD_H
+#define _LINUX_BPF_RECORD_H
+
+#include <linux/types.h>
+
+/**
+ * enum bpf_record_stack - which stacks bpf_output_record() puts into a record
+ * @BPF_RECORD_KERNEL:		The kernel's, walked now.
+ * @BPF_RECORD_USER:		The current task's user stack, walked now.
+ * @BPF_RECORD_KERNEL_ID:	Of the kernel, stored as bpf_record::kernel_id.
+ * @BPF_RECORD_USER_ID:		Of user space, stored as bpf_record::user_id.
+ */
+enum bpf_record_stack {
+	BPF_RECORD_KERNEL	= 1 << 0,
+	BPF_RECORD_USER		= 1 << 1,
+	BPF_RECORD_KERNEL_ID	= 1 << 2,
+	BPF_RECORD_USER_ID	= 1 << 3,
+};
+
+/**
+ * struct bpf_record - what bpf_output_record() is to write
+ * @size:	Of this structure, as the program knows it.  The rest of the memory is
+ *		the record's first piece.
+ * @stack:	Bits of enum bpf_record_stack.
+ * @flags:	As for bpf_perf_event_output() or bpf_ringbuf_output(), by the map.
+ * @kernel_id:	What bpf_get_stackid() returned.
+ * @user_id:	What bpf_get_stackid() returned for BPF_F_USER_STACK.
+ * @skip:	Frames to leave out of a kernel stack that is walked now: those of the
+ *		program and of what runs it; at most 255.
+ * @reserved:	0.
+ */
+struct bpf_record {
+	__u32 size;
+	__u32 stack;
+	__u64 flags;
+	__u32 kernel_id;
+	__u32 user_id;
+	__u32 skip;
+	__u32 reserved;
+};
+
+#endif /* _LINUX_BPF_RECORD_H */

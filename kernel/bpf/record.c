@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * bpf_output_record(): a record of several pieces.
+ *
+ *   head | u64 nr | nr frames and marks, as in a perf callchain | data
+ *
+ * Each piece is copied from where it is to the ring buffer: a stack that is walked now
+ * from the walker's buffer, a stored one from the stack map, data from what its dynptr
+ * points to, be it a packet of fragments.  All lengths are known, and what can be
+ * checked is, before room is reserved: room in a perf ring buffer cannot be returned.
+ */
+#include <linux/bpf.h>
+#include <linux/bpf_perf_output.h>
+#include <linux/bpf_record.h>
+#include <linux/btf_ids.h>
+#include <linux/packet_copy.h>
+#include <linux/perf_callchain.h>
+#include <linux/perf_event.h>
+
+#include "stackmap.h"
+
+/* Head, number of frames, mark and frames of kernel and user, data. */
+#define PIECES_MAX	7
+
+/* The first version of struct bpf_record. */
+#define RECORD_SIZE_VER0	32
+
+struct piece {
+	/* Or NULL: @from is memory. */
+	perf_copy_f copy;
+	const void *from;
+	u32 size;
+};
+
+struct stored_stack {
+	const struct bpf_stack_table *table;
+	u32 id;
+};
+
+struct output {
+	struct piece pieces[PIECES_MAX];
+	u32 nr_pieces;
+	u32 size;
+
+	/* Words of the callchain. */
+	u64 nr;
+	struct stored_stack kernel, user;
+	/* Of perf_callchain_hold(), or -1. */
+	int kernel_rctx, user_rctx;
+	union {
+		struct skb_copier skb;
+		struct xdp_copier xdp;
+	};
+	bool has_skb;
+};
+
+static const u64 kernel_mark = PERF_CONTEXT_KERNEL;
+static const u64 user_mark = PERF_CONTEXT_USER;
+
+static void add_piece(struct output *out, perf_copy_f copy, const void *from, u32 size)
+{
+	out->pieces[out->nr_pieces++] = (struct piece){ copy, from, size };
+	out->size += size;
+}
+
+static void add_frames(struct output *out, perf_copy_f copy, const void *from, u32 nr,
+		       const u64 *mark)
+{
+	if (!nr)
+		return;
+	add_piece(out, NULL, mark, sizeof(*mark));
+	add_piece(out, copy, from, nr * sizeof(u64));
+	out->nr += 1 + nr;
+}
+
+static unsigned long stored_copy(void *dst, const void *from, unsigned long off,
+				 unsigned long len)
+{
+	const struct stored_stack *stack = from;
+
+	return bpf_stack_table_read(stack->table, stack->id, off, dst, len) ? len : 0;
+}
+
+static int add_stored(struct output *out, struct bpf_map *stacks, u32 id,
+		      struct stored_stack *stack, const u64 *mark)
+{
+	int nr;
+
+	stack->table = &to_stack_map(stacks)->table;
+	stack->id = id;
+	nr = bpf_stack_table_words(stack->table, id);
+	if (nr < 0)
+		return nr;
+	add_frames(out, stored_copy, stack, nr, mark);
+	return 0;
+}
+
+static int add_walked(struct output *out, struct bpf_map *stacks, struct pt_regs *regs,
+		      u32 skip, int *rctx, const u64 *mark)
+{
+	bool user = mark == &user_mark;
+	const struct perf_callchain_entry *entry;
+
+	entry = perf_callchain_hold(regs, !user, user, stack_map_max_depth(stacks, skip),
+				    false, rctx);
+	if (!entry) {
+		*rctx = -1;
+		return -EBUSY;
+	}
+	if (entry->nr > skip)
+		add_frames(out, NULL, entry->ip + skip, entry->nr - skip, mark);
+	return 0;
+}
+
+static int add_stacks(struct output *out, const struct bpf_record *rec,
+		      struct bpf_map *stacks, struct pt_regs *regs)
+{
+	int err = 0;
+
+	add_piece(out, NULL, &out->nr, sizeof(out->nr));
+	if (rec->stack & BPF_RECORD_KERNEL_ID)
+		err = add_stored(out, stacks, rec->kernel_id, &out->kernel, &kernel_mark);
+	else if (rec->stack & BPF_RECORD_KERNEL)
+		err = add_walked(out, stacks, regs, rec->skip, &out->kernel_rctx,
+				 &kernel_mark);
+	if (err)
+		return err;
+	if (rec->stack & BPF_RECORD_USER_ID)
+		err = add_stored(out, stacks, rec->user_id, &out->user, &user_mark);
+	else if (rec->stack & BPF_RECORD_USER)
+		err = add_walked(out, stacks, regs, 0, &out->user_rctx, &user_mark);
+	return err;
+}
+
+static int add_skb(struct output *out, const struct bpf_dynptr_kern *data, u32 size)
+{
+	struct sk_buff *skb = data->data;
+
+	if (data->offset + size > skb->len)
+		return -EFAULT;
+	if (data->offset + size > skb_headlen(skb) && !skb_frags_readable(skb))
+		return -EFAULT;
+	skb_copier_begin(&out->skb, skb, data->offset);
+	out->has_skb = true;
+	add_piece(out, skb_copier_copy, &out->skb, size);
+	return 0;
+}
+
+static int add_xdp(struct output *out, const struct bpf_dynptr_kern *data, u32 size)
+{
+	struct xdp_buff *xdp = data->data;
+
+	if (data->offset + size > xdp_get_buff_len(xdp))
+		return -EFAULT;
+	xdp_copier_begin(&out->xdp, xdp, data->offset);
+	add_piece(out, xdp_copier_copy, &out->xdp, size);
+	return 0;
+}
+
+static int add_data(struct output *out, const struct bpf_dynptr_kern *data)
+{
+	u32 size;
+
+	if (!data->data)
+		return -EINVAL;
+	size = __bpf_dynptr_size(data);
+	switch (bpf_dynptr_get_type(data)) {
+	case BPF_DYNPTR_TYPE_LOCAL:
+	case BPF_DYNPTR_TYPE_RINGBUF:
+		add_piece(out, NULL, data->data + data->offset, size);
+		return 0;
+	case BPF_DYNPTR_TYPE_SKB:
+		return IS_ENABLED(CONFIG_NET) ? add_skb(out, data, size) : -EINVAL;
+	case BPF_DYNPTR_TYPE_XDP:
+		return IS_ENABLED(CONFIG_NET) ? add_xdp(out, data, size) : -EINVAL;
+	default:
+		return -EINVAL;
+	}
+}
+
+/* As perf_raw_frag::copy, of all pieces. */
+static unsigned long output_copy(void *dst, const void *from, unsigned long off,
+				 unsigned long len)
+{
+	const struct output *out = from;
+	const struct piece *piece;
+	unsigned long n, left;
+
+	for (piece = out->pieces; len; piece++) {
+		if (off >= piece->size) {
+			off -= piece->size;
+			continue;
+		}
+		n = min(len, piece->size - off);
+		if (piece->copy) {
+			left = piece->copy(dst, piece->from, off, n);
+			if (unlikely(left))
+				return len - n + left;
+		} else {
+			memcpy(dst, piece->from + off, n);
+		}
+		dst += n;
+		len -= n;
+		off = 0;
+	}
+	return 0;
+}
+
+/*
+ * Copy what the program knows of the structure; what we do not know must be zero.
+ * Returns where the record's first piece begins, or an error.
+ */
+static int record_get(struct bpf_record *rec, const void *from, u32 size)
+{
+	u32 known;
+
+	if (size < RECORD_SIZE_VER0)
+		return -EINVAL;
+	memcpy(&known, from, sizeof(known));
+	if (known < RECORD_SIZE_VER0 || known > size || known > PAGE_SIZE)
+		return -EINVAL;
+	if (known > sizeof(*rec) &&
+	    memchr_inv(from + sizeof(*rec), 0, known - sizeof(*rec)))
+		return -E2BIG;
+	memset(rec, 0, sizeof(*rec));
+	memcpy(rec, from, min_t(u32, known, sizeof(*rec)));
+	return known;
+}
+
+static bool record_is_valid(const struct bpf_record *rec, const struct bpf_map *map,
+			    const struct bpf_map *stacks)
+{
+	const u32 kernel = BPF_RECORD_KERNEL | BPF_RECORD_KERNEL_ID;
+	const u32 user = BPF_RECORD_USER | BPF_RECORD_USER_ID;
+
+	if (map->map_type != BPF_MAP_TYPE_PERF_EVENT_ARRAY &&
+	    map->map_type != BPF_MAP_TYPE_RINGBUF)
+		return false;
+	if (rec->stack & ~(kernel | user) || rec->reserved ||
+	    rec->skip > BPF_F_SKIP_FIELD_MASK)
+		return false;
+	/* Each is walked or stored, not both. */
+	if ((rec->stack & kernel) == kernel || (rec->stack & user) == user)
+		return false;
+	if (!rec->stack)
+		return true;
+	return stacks && stacks->map_type == BPF_MAP_TYPE_STACK_TRACE &&
+	       !stack_map_use_build_id(stacks);
+}
+
+static int output_write(struct output *out, struct bpf_map *map, u64 flags)
+{
+	if (map->map_type == BPF_MAP_TYPE_RINGBUF)
+		return bpf_ringbuf_output_copy(map, out->size, flags, output_copy, out);
+	if (flags & ~BPF_F_INDEX_MASK)
+		return -EINVAL;
+	return bpf_event_output(map, flags, NULL, 0, out, out->size, output_copy);
+}
+
+static void output_end(struct output *out)
+{
+	if (out->has_skb)
+		skb_copier_end(&out->skb);
+	if (out->user_rctx >= 0)
+		perf_callchain_release(out->user_rctx);
+	if (out->kernel_rctx >= 0)
+		perf_callchain_release(out->kernel_rctx);
+}
+
+__bpf_kfunc_start_defs();
+
+/**
+ * bpf_output_record - write a record of several pieces
+ * @map:	Where to: BPF_MAP_TYPE_PERF_EVENT_ARRAY or BPF_MAP_TYPE_RINGBUF.
+ * @rec:	What to write, followed by the bytes that the record begins with.
+ * @rec__sz:	Bytes of both.
+ * @stacks__nullable: A map of type BPF_MAP_TYPE_STACK_TRACE without build ids: it has
+ *		the stacks that are stored, and its value's size is how deep stacks are
+ *		that are walked now.  NULL if @rec asks for no stack.
+ * @data__nullable: The record's last piece, or NULL.
+ *
+ * Any context.  A kernel stack that is walked now begins in this function's caller, the
+ * program.  A program with registers of its own, on a kprobe or a perf event, stores the
+ * stack with bpf_get_stackid() and gives its id.
+ *
+ * Programs that handle packets need CAP_PERFMON, since stacks are addresses.
+ *
+ * Return: 0, or
+ *
+ * * -EINVAL: @rec, its flags or a map's type is wrong, or the dynptr is empty
+ * * -E2BIG: too long for a record, or for the ring buffer; or @rec has fields that this
+ *   kernel does not know
+ * * -ENOENT: no such stack any more; or the perf array has no event at the index
+ * * -EBUSY: too many programs walk stacks, or write records, within one another
+ * * -EFAULT: the packet is shorter than the dynptr, or not readable.  A record in a perf
+ *   ring buffer may be there all the same, with zeroes from there on
+ * * -ENOSPC, -EOPNOTSUPP: as bpf_perf_event_output()
+ * * -EAGAIN: the BPF ring buffer has no room now
+ */
+__bpf_kfunc int bpf_output_record(struct bpf_map *map, const struct bpf_record *rec,
+				  u32 rec__sz, struct bpf_map *stacks__nullable,
+				  const struct bpf_dynptr *data__nullable)
+{
+	struct output out = { .kernel_rctx = -1, .user_rctx = -1 };
+	struct bpf_map *stacks = stacks__nullable;
+	struct bpf_record known;
+	struct pt_regs regs;
+	int head, err = 0;
+
+	head = record_get(&known, rec, rec__sz);
+	if (head < 0)
+		return head;
+	if (!record_is_valid(&known, map, stacks))
+		return -EINVAL;
+
+	guard(preempt)();
+	/* A program that may fault is no reader yet. */
+	guard(rcu)();
+	add_piece(&out, NULL, (const void *)rec + head, rec__sz - head);
+	if (known.stack) {
+		perf_fetch_caller_regs(&regs);
+		err = add_stacks(&out, &known, stacks, &regs);
+	}
+	if (!err && data__nullable)
+		err = add_data(&out, (const struct bpf_dynptr_kern *)data__nullable);
+	if (!err)
+		err = output_write(&out, map, known.flags);
+	else if (map->map_type == BPF_MAP_TYPE_PERF_EVENT_ARRAY)
+		bpf_output_lost(map, err == -EBUSY ? BPF_OUTPUT_NESTED :
+				     BPF_OUTPUT_BAD_PIECE);
+	output_end(&out);
+	return err;
+}
+
+__bpf_kfunc_end_defs();
+
+BTF_KFUNCS_START(record_kfunc_ids)
+BTF_ID_FLAGS(func, bpf_output_record, KF_TRUSTED_ARGS)
+BTF_KFUNCS_END(record_kfunc_ids)
+
+static const struct btf_kfunc_id_set record_kfunc_set = {
+	.owner = THIS_MODULE,
+	.set = &record_kfunc_ids,
+};
+
+static int record_packet_filter(const struct bpf_prog *prog, u32 kfunc_id)
+{
+	if (!btf_id_set8_contains(&record_kfunc_ids, kfunc_id))
+		return 0;
+	return bpf_token_capable(prog->aux->token, CAP_PERFMON) ? 0 : -EACCES;
+}
+
+static const struct btf_kfunc_id_set record_packet_kfunc_set = {
+	.owner = THIS_MODULE,
+	.set = &record_kfunc_ids,
+	.filter = record_packet_filter,
+};
+
+static int __init bpf_record_init(void)
+{
+	static const enum bpf_prog_type packet_types[] = {
+		BPF_PROG_TYPE_SCHED_CLS, BPF_PROG_TYPE_SCHED_ACT, BPF_PROG_TYPE_XDP,
+	};
+	unsigned int i;
+	int err;
+
+	/* Tracing stands for tracepoints, perf events and LSM hooks as well. */
+	err = register_btf_kfunc_id_set(BPF_PROG_TYPE_TRACING, &record_kfunc_set) ?:
+	      register_btf_kfunc_id_set(BPF_PROG_TYPE_KPROBE, &record_kfunc_set);
+	for (i = 0; !err && i < ARRAY_SIZE(packet_types); i++)
+		err = register_btf_kfunc_id_set(packet_types[i],
+						&record_packet_kfunc_set);
+	return err;
+}
+late_initcall(bpf_record_init);

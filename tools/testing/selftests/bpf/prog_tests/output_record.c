@@ -1,0 +1,615 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Records that bpf_output_record() writes of several pieces: each byte, as libbpf's
+ * readers hand it out, in perf's ring buffer and in the BPF one; and what is refused.
+ */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <sys/syscall.h>
+#include <test_progs.h>
+#include "test_output_record.h"
+#include "test_output_record.skel.h"
+
+#define ROUND_UP(n, to)		(((n) + (to) - 1) / (to) * (to))
+/* The longest payload of a sample with PERF_SAMPLE_RAW alone */
+#define RAW_MAX			65516
+
+/* The map's value: what the program gives to bpf_output_record(). */
+struct head {
+	struct record rec;
+	char bytes[HEAD_MAX];
+};
+
+struct test {
+	struct test_output_record *skel;
+	struct bpf_link *link;
+	struct perf_buffer *perf;
+	struct ring_buffer *ring;
+	/* The last record that a reader handed out, and how many there were. */
+	char *got;
+	size_t got_size;
+	int nr_got, nr_lost;
+	struct head head;
+	char payload[DATA_MAX];
+};
+
+static void got_perf(void *ctx, int cpu, void *data, __u32 size)
+{
+	struct test *test = ctx;
+
+	memcpy(test->got, data, size);
+	test->got_size = size;
+	test->nr_got++;
+}
+
+static void lost_perf(void *ctx, int cpu, __u64 nr)
+{
+	struct test *test = ctx;
+
+	test->nr_lost += nr;
+}
+
+static int got_ring(void *ctx, void *data, size_t size)
+{
+	got_perf(ctx, 0, data, size);
+	return 0;
+}
+
+static void test_end(struct test *test)
+{
+	perf_buffer__free(test->perf);
+	ring_buffer__free(test->ring);
+	bpf_link__destroy(test->link);
+	test_output_record__destroy(test->skel);
+	free(test->got);
+	free(test);
+}
+
+static struct test *test_begin(void)
+{
+	struct test *test = calloc(1, sizeof(*test));
+	size_t i;
+
+	if (!ASSERT_OK_PTR(test, "calloc"))
+		return NULL;
+	test->got = malloc(DATA_MAX);
+	test->skel = test_output_record__open_and_load();
+	if (!ASSERT_OK_PTR(test->got, "malloc") || !ASSERT_OK_PTR(test->skel, "load"))
+		goto fail;
+	test->skel->bss->my_tid = syscall(SYS_gettid);
+	test->link = bpf_program__attach(test->skel->progs.output_mem);
+	test->perf = perf_buffer__new(bpf_map__fd(test->skel->maps.events), 64, got_perf,
+				      lost_perf, test, NULL);
+	test->ring = ring_buffer__new(bpf_map__fd(test->skel->maps.ring), got_ring, test,
+				      NULL);
+	if (!ASSERT_OK_PTR(test->link, "attach") ||
+	    !ASSERT_OK_PTR(test->perf, "perf_buffer") ||
+	    !ASSERT_OK_PTR(test->ring, "ring_buffer"))
+		goto fail;
+	for (i = 0; i < HEAD_MAX; i++)
+		test->head.bytes[i] = 1 + (i * 5 + i / 251) % 255;
+	for (i = 0; i < DATA_MAX; i++)
+		test->payload[i] = 1 + (i * 7 + i / 251) % 255;
+	test->head.rec.size = sizeof(test->head.rec);
+	test->skel->bss->with_data = true;
+	return test;
+fail:
+	test_end(test);
+	return NULL;
+}
+
+static bool put_head(struct test *test)
+{
+	__u32 key = 0;
+
+	/* For a perf array; the BPF ring buffer knows no CPUs. */
+	if (test->skel->bss->to == TO_PERF)
+		test->head.rec.flags = test->head.rec.flags ?: BPF_F_CURRENT_CPU;
+	else if (test->head.rec.flags == BPF_F_CURRENT_CPU)
+		test->head.rec.flags = 0;
+	return ASSERT_OK(bpf_map_update_elem(bpf_map__fd(test->skel->maps.heads), &key,
+					     &test->head, BPF_ANY), "heads") &&
+	       ASSERT_OK(bpf_map_update_elem(bpf_map__fd(test->skel->maps.payload), &key,
+					     test->payload, BPF_ANY), "payload");
+}
+
+/* One hit of the program; what it returned. */
+static long output(struct test *test)
+{
+	__u64 hits = test->skel->bss->hits;
+
+	if (!put_head(test))
+		return 1;
+	test->skel->bss->ret = 1;
+	syscall(SYS_getpgid, 0);
+	if (test->skel->bss->hits != hits + 1)
+		return 1;
+	return test->skel->bss->ret;
+}
+
+/* How many records the readers found since the last call. */
+static int take(struct test *test)
+{
+	test->nr_got = 0;
+	test->got_size = 0;
+	perf_buffer__consume(test->perf);
+	ring_buffer__consume(test->ring);
+	return test->nr_got;
+}
+
+/* perf's size includes the zeroes at its end. */
+static size_t size_in(const struct test *test, size_t size)
+{
+	return test->skel->bss->to == TO_PERF ? ROUND_UP(size + 4, 8) - 4 : size;
+}
+
+/* The record is head, @middle bytes, and the data. */
+static bool record_is(const struct test *test, size_t head, size_t middle, size_t data)
+{
+	size_t size = head + middle + data, i;
+
+	if (test->got_size != size_in(test, size)) {
+		fprintf(stderr, "%zu + %zu + %zu: size %zu\n", head, middle, data,
+			test->got_size);
+		return false;
+	}
+	if (memcmp(test->got, test->head.bytes, head) ||
+	    memcmp(test->got + head + middle, test->payload, data)) {
+		fprintf(stderr, "%zu + %zu + %zu: other bytes\n", head, middle, data);
+		return false;
+	}
+	for (i = size; i < test->got_size; i++)
+		if (test->got[i])
+			return false;
+	return true;
+}
+
+static void sizes(int to)
+{
+	static const unsigned int heads[] = { 0, 1, 8, 33, 4000 };
+	static const unsigned int datas[] = { 0, 1, 7, 100, 4095, 4096, 9000, 61000 };
+	struct test *test = test_begin();
+	int wrong = 0, i, j, n;
+
+	if (!test)
+		return;
+	test->skel->bss->to = to;
+	for (i = 0; i < ARRAY_SIZE(heads); i++) {
+		for (j = 0; j < ARRAY_SIZE(datas); j++) {
+			test->skel->bss->head_size = heads[i];
+			test->skel->bss->data_size = datas[j];
+			/* Wherever in the ring buffer's pages it begins */
+			for (n = 0; n < 5; n++)
+				wrong += output(test) || take(test) != 1 ||
+					 !record_is(test, heads[i], 0, datas[j]);
+		}
+	}
+	ASSERT_EQ(wrong, 0, "wrong");
+	test_end(test);
+}
+
+/* The frames at *@at, behind @mark, and how many; *@at is then behind them. */
+static const __u64 *part(const __u64 **at, const __u64 *end, __u64 mark, int *nr)
+{
+	const __u64 *begin = *at;
+
+	*nr = 0;
+	if (begin == end || *begin != mark)
+		return NULL;
+	for (*at = ++begin; *at != end && **at < (__u64)-4095; ++*at)
+		++*nr;
+	return begin;
+}
+
+/* Whether the record holds the stacks that other helpers gave in the same hit. */
+static void check_stacks(struct test *test, size_t head, size_t data, bool walked)
+{
+	int kernel = test->skel->bss->kernel_bytes / 8, user = test->skel->bss->user_bytes / 8;
+	static __u64 chain[4 * DEPTH];
+	const __u64 *at = chain + 1, *end, *frames;
+	int nr;
+
+	/* Its alignment is the head's. */
+	if (!ASSERT_GE(test->got_size, head + 8, "size"))
+		return;
+	memcpy(chain, test->got + head, MIN(test->got_size - head, sizeof(chain)));
+	if (!ASSERT_LT(chain[0], ARRAY_SIZE(chain), "nr"))
+		return;
+	end = chain + 1 + chain[0];
+
+	frames = part(&at, end, MARK_KERNEL, &nr);
+	if (ASSERT_OK_PTR(frames, "kernel's mark")) {
+		/* A walk begins in the program, bpf_get_stack() at the tracepoint. */
+		if (!walked)
+			ASSERT_EQ(nr, kernel, "kernel's frames");
+		if (ASSERT_GE(nr, kernel, "kernel's depth"))
+			ASSERT_OK(memcmp(frames + nr - kernel, test->skel->bss->kernel_frames,
+					 kernel * 8), "kernel's stack");
+		ASSERT_GT(kernel, 2, "kernel's stack is deep");
+	}
+	frames = part(&at, end, MARK_USER, &nr);
+	if (ASSERT_OK_PTR(frames, "user's mark")) {
+		ASSERT_EQ(nr, user, "user's frames");
+		ASSERT_OK(memcmp(frames, test->skel->bss->user_frames, nr * 8), "user's stack");
+		ASSERT_GT(user, 2, "user's stack is deep");
+	}
+	ASSERT_EQ(at - end, 0, "nothing else");
+	ASSERT_TRUE(record_is(test, head, 8 + chain[0] * 8, data), "other pieces");
+}
+
+static void stacks(int to, bool walked)
+{
+	struct test *test = test_begin();
+
+	if (!test)
+		return;
+	test->skel->bss->to = to;
+	test->skel->bss->store = !walked;
+	test->skel->bss->head_size = 24;
+	test->skel->bss->data_size = 5000;
+	test->head.rec.stack = walked ? RECORD_KERNEL | RECORD_USER :
+			       RECORD_KERNEL_ID | RECORD_USER_ID;
+	ASSERT_OK(output(test), "output");
+	if (ASSERT_EQ(take(test), 1, "one record"))
+		check_stacks(test, 24, 5000, walked);
+
+	/* One of each kind */
+	test->head.rec.stack = walked ? RECORD_KERNEL_ID | RECORD_USER :
+			       RECORD_KERNEL | RECORD_USER_ID;
+	test->skel->bss->store = true;
+	test->skel->bss->head_size = 7;
+	test->skel->bss->with_data = false;
+	ASSERT_OK(output(test), "output mixed");
+	if (ASSERT_EQ(take(test), 1, "one record"))
+		check_stacks(test, 7, 0, true);
+
+	/* No stack is no chain. */
+	test->head.rec.stack = 0;
+	ASSERT_OK(output(test), "output none");
+	if (ASSERT_EQ(take(test), 1, "one record"))
+		ASSERT_TRUE(record_is(test, 7, 0, 0), "head alone");
+	test_end(test);
+}
+
+/* A kernel stack without its first frames */
+static void skipped(void)
+{
+	struct test *test = test_begin();
+	int all;
+
+	if (!test)
+		return;
+	test->skel->bss->with_data = false;
+	test->head.rec.stack = RECORD_KERNEL;
+	ASSERT_OK(output(test), "output");
+	ASSERT_EQ(take(test), 1, "one record");
+	all = *(__u64 *)test->got;
+	test->head.rec.skip = 3;
+	ASSERT_OK(output(test), "output without three");
+	ASSERT_EQ(take(test), 1, "one record");
+	ASSERT_EQ(*(__u64 *)test->got, all - 3, "nr");
+	/* More than there are: no mark either. */
+	test->head.rec.skip = 255;
+	ASSERT_OK(output(test), "output without all");
+	ASSERT_EQ(take(test), 1, "one record");
+	ASSERT_EQ(*(__u64 *)test->got, 0, "nr");
+	test_end(test);
+}
+
+/* A counter of the map, from its fdinfo */
+static long lost(struct test *test, const char *name)
+{
+	char path[64], line[128], format[64];
+	long value, found = -1;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d",
+		 bpf_map__fd(test->skel->maps.events));
+	snprintf(format, sizeof(format), "%s: %%ld", name);
+	file = fopen(path, "r");
+	if (!file)
+		return -1;
+	while (fgets(line, sizeof(line), file))
+		if (sscanf(line, format, &value) == 1)
+			found = value;
+	fclose(file);
+	return found;
+}
+
+static void deleted_stack(int to)
+{
+	struct test *test = test_begin();
+	__u32 id;
+
+	if (!test)
+		return;
+	test->skel->bss->to = to;
+	test->skel->bss->store = true;
+	test->skel->bss->with_data = false;
+	test->head.rec.stack = RECORD_USER_ID;
+	ASSERT_OK(output(test), "output");
+	ASSERT_EQ(take(test), 1, "one record");
+
+	id = test->skel->bss->user_id;
+	ASSERT_OK(bpf_map_delete_elem(bpf_map__fd(test->skel->maps.stacks), &id), "delete");
+	test->skel->bss->store = false;
+	test->head.rec.user_id = id;
+	ASSERT_EQ(output(test), -ENOENT, "deleted");
+	ASSERT_EQ(take(test), 0, "nothing written");
+	if (to == TO_PERF)
+		ASSERT_EQ(lost(test, "lost_bad_piece"), 1, "counted");
+	test->head.rec.user_id = -EEXIST;
+	ASSERT_EQ(output(test), -ENOENT, "an error is no id");
+	ASSERT_EQ(take(test), 0, "nothing written");
+	test_end(test);
+}
+
+static void refused(struct test *test, const char *what, long err)
+{
+	ASSERT_EQ(output(test), err, what);
+	ASSERT_EQ(take(test), 0, "nothing written");
+}
+
+static void bad_values(int to)
+{
+	const __u32 size = sizeof(struct record);
+	struct test *test = test_begin();
+	struct record *rec;
+
+	if (!test)
+		return;
+	test->skel->bss->to = to;
+	rec = &test->head.rec;
+
+	rec->size = size - 1;
+	refused(test, "size too small", -EINVAL);
+	rec->size = 0;
+	refused(test, "no size", -EINVAL);
+	rec->size = -1;
+	refused(test, "size beyond the memory", -EINVAL);
+	test->skel->bss->head_size = 16;
+	rec->size = size + 17;
+	refused(test, "size one beyond the memory", -EINVAL);
+	/* A later version of the structure */
+	rec->size = size + 8;
+	refused(test, "unknown field", -E2BIG);
+	memset(test->head.bytes, 0, 8);
+	ASSERT_OK(output(test), "unknown fields are zero");
+	ASSERT_EQ(take(test), 1, "written");
+	ASSERT_EQ(test->got_size, size_in(test, 8), "head is shorter");
+	rec->size = size;
+
+	rec->stack = 1 << 4;
+	refused(test, "unknown stack", -EINVAL);
+	rec->stack = RECORD_KERNEL | RECORD_KERNEL_ID;
+	refused(test, "kernel's twice", -EINVAL);
+	rec->stack = RECORD_USER | RECORD_USER_ID;
+	refused(test, "user's twice", -EINVAL);
+	rec->stack = 0;
+	rec->skip = 256;
+	refused(test, "skip", -EINVAL);
+	rec->skip = 0;
+	rec->reserved = 1;
+	refused(test, "reserved", -EINVAL);
+	rec->reserved = 0;
+	rec->flags = 1ULL << 40;
+	refused(test, "flags", -EINVAL);
+	rec->flags = 0;
+	test->skel->bss->empty_dynptr = true;
+	refused(test, "empty dynptr", -EINVAL);
+	test->skel->bss->empty_dynptr = false;
+	ASSERT_OK(output(test), "good again");
+	test_end(test);
+}
+
+static void bad_maps(void)
+{
+	struct test *test = test_begin();
+
+	if (!test)
+		return;
+	test->skel->bss->to = TO_ARRAY;
+	refused(test, "output to an array", -EINVAL);
+	test->skel->bss->to = TO_PERF;
+	test->head.rec.stack = RECORD_USER;
+	test->skel->bss->stacks_map = STACKS_NONE;
+	refused(test, "stack without a map", -EINVAL);
+	test->skel->bss->stacks_map = STACKS_BUILD_ID;
+	refused(test, "stack of build ids", -EINVAL);
+	test->skel->bss->stacks_map = STACKS_ARRAY;
+	refused(test, "stack from an array", -EINVAL);
+	test_end(test);
+}
+
+/* The most that a record may have, and one more */
+static void longest(void)
+{
+	struct test *test = test_begin();
+
+	if (!test)
+		return;
+	test->skel->bss->head_size = 4000;
+	test->skel->bss->data_size = RAW_MAX - 4000;
+	ASSERT_OK(output(test), "longest");
+	ASSERT_EQ(take(test), 1, "written");
+	ASSERT_TRUE(record_is(test, 4000, 0, RAW_MAX - 4000), "longest is exact");
+	test->skel->bss->data_size++;
+	refused(test, "one more", -E2BIG);
+	ASSERT_EQ(lost(test, "lost_too_long"), 1, "counted");
+
+	test->skel->bss->to = TO_RINGBUF;
+	test->skel->bss->data_size = DATA_MAX;
+	ASSERT_OK(output(test), "fits");
+	ASSERT_EQ(take(test), 1, "written");
+	ASSERT_OK(output(test), "fits again");
+	ASSERT_EQ(output(test), -EAGAIN, "no room");
+	ASSERT_EQ(take(test), 1, "one");
+	test_end(test);
+}
+
+static void longer_than_ring(void)
+{
+	struct test_output_record *skel;
+	struct test *test = test_begin();
+
+	if (!test)
+		return;
+	bpf_link__destroy(test->link);
+	ring_buffer__free(test->ring);
+	test_output_record__destroy(test->skel);
+	test->link = NULL;
+	test->ring = NULL;
+	test->skel = skel = test_output_record__open();
+	if (!ASSERT_OK_PTR(skel, "open") ||
+	    !ASSERT_OK(bpf_map__set_max_entries(skel->maps.ring, getpagesize()), "small") ||
+	    !ASSERT_OK(test_output_record__load(skel), "load"))
+		goto end;
+	skel->bss->my_tid = syscall(SYS_gettid);
+	skel->bss->with_data = true;
+	skel->bss->to = TO_RINGBUF;
+	test->link = bpf_program__attach(skel->progs.output_mem);
+	test->ring = ring_buffer__new(bpf_map__fd(skel->maps.ring), got_ring, test, NULL);
+	if (!ASSERT_OK_PTR(test->link, "attach") || !ASSERT_OK_PTR(test->ring, "ring_buffer"))
+		goto end;
+	skel->bss->data_size = getpagesize() - 9;
+	refused(test, "longer than the ring buffer", -E2BIG);
+	skel->bss->data_size = getpagesize() - 16;
+	ASSERT_OK(output(test), "as long as the ring buffer");
+	ASSERT_EQ(take(test), 1, "written");
+	ASSERT_TRUE(record_is(test, 0, 0, getpagesize() - 16), "exact");
+end:
+	test_end(test);
+}
+
+/* A program that handles packets, of @size bytes; it outputs some of them. */
+static void packet(int to, bool xdp, size_t size)
+{
+	static const unsigned int heads[] = { 0, 13, 4000 };
+	static const unsigned int froms[] = { 0, 1, 100, 4000, 8191 };
+	struct test *test = test_begin();
+	struct bpf_program *prog;
+	int wrong = 0, i, j, take_off;
+	LIBBPF_OPTS(bpf_test_run_opts, run);
+
+	if (!test)
+		return;
+	prog = xdp ? test->skel->progs.output_xdp : test->skel->progs.output_skb;
+	test->skel->bss->to = to;
+	run.data_in = test->payload;
+	run.data_size_in = size;
+	for (i = 0; i < ARRAY_SIZE(heads); i++) {
+		for (j = 0; j < ARRAY_SIZE(froms) && froms[j] < size; j++) {
+			for (take_off = 0; take_off < 20; take_off += 7) {
+				size_t data = size - froms[j] - take_off;
+
+				if (froms[j] + take_off > size)
+					continue;
+				test->skel->bss->head_size = heads[i];
+				test->skel->bss->packet_from = froms[j];
+				test->skel->bss->data_size = data;
+				test->skel->bss->ret = 1;
+				if (!put_head(test) ||
+				    !ASSERT_OK(bpf_prog_test_run_opts(bpf_program__fd(prog),
+								      &run), "run"))
+					goto end;
+				wrong += test->skel->bss->ret || take(test) != 1 ||
+					 test->got_size != size_in(test, heads[i] + data) ||
+					 memcmp(test->got, test->head.bytes, heads[i]) ||
+					 memcmp(test->got + heads[i],
+						test->payload + froms[j], data);
+			}
+		}
+	}
+	ASSERT_EQ(wrong, 0, "wrong");
+end:
+	test_end(test);
+}
+
+static void not_loaded(const char *name)
+{
+	struct test_output_record *skel = test_output_record__open();
+	struct bpf_program *prog;
+	int err;
+
+	if (!ASSERT_OK_PTR(skel, "open"))
+		return;
+	bpf_object__for_each_program(prog, skel->obj)
+		bpf_program__set_autoload(prog, !strcmp(bpf_program__name(prog), name));
+	libbpf_set_print(NULL);
+	err = test_output_record__load(skel);
+	ASSERT_TRUE(err == -EACCES || err == -EINVAL, name);
+	test_output_record__destroy(skel);
+}
+
+static void walked_stacks(int to)
+{
+	stacks(to, true);
+}
+
+static void stored_stacks(int to)
+{
+	stacks(to, false);
+}
+
+static void xdp_linear(int to)
+{
+	packet(to, true, 2000);
+}
+
+static void xdp_of_fragments(int to)
+{
+	packet(to, true, 50000);
+}
+
+static void skb(int to)
+{
+	packet(to, false, 1500);
+}
+
+void test_output_record(void)
+{
+	static const struct {
+		const char *name;
+		void (*run)(int to);
+	} to_both[] = {
+		{ "sizes", sizes },
+		{ "walked_stacks", walked_stacks },
+		{ "stored_stacks", stored_stacks },
+		{ "deleted_stack", deleted_stack },
+		{ "bad_values", bad_values },
+		{ "xdp", xdp_linear },
+		{ "xdp_of_fragments", xdp_of_fragments },
+		{ "skb", skb },
+	};
+	static const char *const bad[] = {
+		"output_sysctl", "output_beyond", "output_null", "output_no_map",
+	};
+	char name[64];
+	cpu_set_t cpu, all;
+	int i;
+
+	/* A perf event's ring buffer is its CPU's. */
+	sched_getaffinity(0, sizeof(all), &all);
+	CPU_ZERO(&cpu);
+	CPU_SET(0, &cpu);
+	sched_setaffinity(0, sizeof(cpu), &cpu);
+
+	for (i = 0; i < 2 * ARRAY_SIZE(to_both); i++) {
+		snprintf(name, sizeof(name), "%s_%s", i % 2 ? "ringbuf" : "perf",
+			 to_both[i / 2].name);
+		if (test__start_subtest(name))
+			to_both[i / 2].run(i % 2 ? TO_RINGBUF : TO_PERF);
+	}
+	if (test__start_subtest("skipped_frames"))
+		skipped();
+	if (test__start_subtest("bad_maps"))
+		bad_maps();
+	if (test__start_subtest("longest"))
+		longest();
+	if (test__start_subtest("longer_than_ring"))
+		longer_than_ring();
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		if (test__start_subtest(bad[i]))
+			not_loaded(bad[i]);
+	sched_setaffinity(0, sizeof(all), &all);
+}
