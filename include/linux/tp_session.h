@@ -8,7 +8,7 @@
 #include <linux/refcount.h>
 
 /**
- * struct tp_verdict - the last hit that programs of a session dropped, on one CPU
+ * struct tp_verdict - the last hit that a session dropped together with others, on one CPU
  * @dropped:	Its number, for each of perf's recursion contexts, so that an interrupt
  *		does not change the verdict of the hit that it came into.
  */
@@ -37,60 +37,64 @@ struct tp_session {
 int tp_session_join(struct perf_event *event);
 void tp_session_leave(struct perf_event *event);
 
-/* The hit that was dropped last, by whomever. */
-DECLARE_PER_CPU(struct tp_verdict, tp_session_hits);
+u64 tp_session_drop_too(struct tp_session *session, int rctx, u64 dropped);
 
 /**
  * tp_session_drop - leave a session's events out of a hit
  * @session:	The session of the program that says so; NULL is nobody.
  * @rctx:	The recursion context of the hit, which nobody else has until the hit ends.
- * @hit:	The number of the hit, or 0 when it has none yet.
+ * @dropped:	Who has dropped the hit so far; 0 is nobody.
  *
  * Called with preemption disabled, in any context.
  *
- * Return: the number of the hit, for tp_session_drops(): no other hit in this context of
- * this CPU has had it, and it is not 0
+ * Return: who drops the hit now, for tp_session_drops(): the address of the only session,
+ * or a number that is odd and that no other hit in this context of this CPU has had
  */
-static inline u64 tp_session_drop(struct tp_session *session, int rctx, u64 hit)
+static __always_inline u64 tp_session_drop(struct tp_session *session, int rctx,
+					   u64 dropped)
 {
-	if (!session)
-		return hit;
-	if (!hit)
-		hit = ++this_cpu_ptr(&tp_session_hits)->dropped[rctx];
-	this_cpu_ptr(session->verdicts)->dropped[rctx] = hit;
-	return hit;
+	if (!session || dropped == (unsigned long)session)
+		return dropped;
+	if (likely(!dropped))
+		return (unsigned long)session;
+	return tp_session_drop_too(session, rctx, dropped);
 }
 
 /**
  * tp_session_drops - whether a hit is not for an event
  * @event:	The event.
  * @rctx:	The recursion context of the hit.
- * @hit:	The number of the hit; 0 when no program has dropped it.
+ * @dropped:	Who dropped the hit; 0 is nobody.
  *
  * Called with preemption disabled, in any context.
  */
-static inline bool tp_session_drops(const struct perf_event *event, int rctx, u64 hit)
+static __always_inline bool tp_session_drops(const struct perf_event *event, int rctx,
+					     u64 dropped)
 {
 	const struct tp_session *session = event->session;
 
-	return unlikely(hit) && session &&
-	       this_cpu_ptr(session->verdicts)->dropped[rctx] == hit;
+	if (likely(!dropped))
+		return false;
+	if (dropped == (unsigned long)session)
+		return true;
+	return unlikely(dropped & 1) && session &&
+	       this_cpu_ptr(session->verdicts)->dropped[rctx] == dropped;
 }
 
 /**
  * tp_session_drops_all - whether a hit is for no event of a tracepoint on this CPU
  * @head:	The tracepoint's events.
  * @rctx:	The recursion context of the hit.
- * @hit:	The number of the hit; 0 when no program has dropped it.
+ * @dropped:	Who dropped the hit; 0 is nobody.
  *
  * Called with preemption disabled, in any context.
  */
-static inline bool tp_session_drops_all(struct hlist_head *head, int rctx, u64 hit)
+static inline bool tp_session_drops_all(struct hlist_head *head, int rctx, u64 dropped)
 {
 	struct perf_event *event;
 
 	hlist_for_each_entry_rcu(event, head, hlist_entry)
-		if (!tp_session_drops(event, rctx, hit))
+		if (!tp_session_drops(event, rctx, dropped))
 			return false;
 	return true;
 }

@@ -6,10 +6,10 @@
  * The process and not the event, as tools open an event on each CPU, and attach the
  * program through one of them or through another event of the same tracepoint.
  *
- * A hit gets a number when a program drops it.  The program's session remembers the
- * number, and the walk through the tracepoint's events leaves out those whose session
- * has it: one comparison for each event, however many programs and sessions there are,
- * and nothing to clear afterwards.
+ * The walk through the tracepoint's events leaves out those of the session that dropped
+ * the hit: one comparison for each event.  If several sessions drop it, the hit gets a
+ * number, which these sessions remember, and the walk compares that.  So the cost does not
+ * grow with the number of sessions, and there is nothing to clear afterwards.
  */
 #include <linux/hashtable.h>
 #include <linux/mutex.h>
@@ -21,7 +21,8 @@
 static DEFINE_MUTEX(sessions_mutex);
 static DEFINE_HASHTABLE(sessions, 6);
 
-DEFINE_PER_CPU(struct tp_verdict, tp_session_hits);
+/* The number of the last hit that several sessions dropped. */
+static DEFINE_PER_CPU(struct tp_verdict, last_hit);
 
 static struct tp_session *session_alloc(struct pid *opener)
 {
@@ -117,4 +118,31 @@ void tp_session_leave(struct perf_event *event)
 	hash_del(&session->node);
 	mutex_unlock(&sessions_mutex);
 	call_rcu(&session->rcu, session_free_rcu);
+}
+
+/**
+ * tp_session_drop_too - leave the events of one more session out of a hit
+ * @session:	The session, which is not the first one.
+ * @rctx:	The recursion context of the hit.
+ * @dropped:	Who has dropped the hit so far.
+ *
+ * Called by tp_session_drop() only.
+ *
+ * Return: the number of the hit
+ */
+u64 tp_session_drop_too(struct tp_session *session, int rctx, u64 dropped)
+{
+	struct tp_session *first;
+	u64 *last;
+
+	if (!(dropped & 1)) {
+		first = (struct tp_session *)(unsigned long)dropped;
+		last = &this_cpu_ptr(&last_hit)->dropped[rctx];
+		/* Odd, so that it is no address. */
+		dropped = (*last + 2) | 1;
+		*last = dropped;
+		this_cpu_ptr(first->verdicts)->dropped[rctx] = dropped;
+	}
+	this_cpu_ptr(session->verdicts)->dropped[rctx] = dropped;
+	return dropped;
 }
