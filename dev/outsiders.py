@@ -44,7 +44,7 @@ TABLES_FOR = ("/usr/bin/stress-ng", "/usr/bin/trinity", "/usr/lib/x86_64-linux-g
 KERNELS = ("debug", "series", "base")
 
 # A longer run is cut into rounds of at most this many seconds of each load.
-ROUND_SECONDS = 300
+ROUND_SECONDS = 600
 # Limits for a guest that is emulated on a busy machine. They end a run that hangs;
 # none of them is waited for otherwise.
 READY_SECONDS = 900

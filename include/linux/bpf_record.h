@@ -24,8 +24,8 @@ enum bpf_record_stack {
  *		the record's first piece.
  * @stack:	Bits of enum bpf_record_stack.
  * @flags:	As for bpf_perf_event_output() or bpf_ringbuf_output(), by the map.
- * @kernel_id:	What bpf_get_stackid() returned.
- * @user_id:	What bpf_get_stackid() returned for BPF_F_USER_STACK.
+ * @kernel_id:	What bpf_get_stackid() returned. An error is a stack of no frames.
+ * @user_id:	The same for BPF_F_USER_STACK.
  * @skip:	Frames to leave out of a kernel stack that is walked now: those of the
  *		program and of what runs it; at most 255.
  * @reserved:	0.

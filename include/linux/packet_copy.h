@@ -7,13 +7,21 @@
 
 /**
  * struct skb_copier - how far a packet has been copied
- * @seq:	The fragment that the next byte is in.
- * @is_nested:	skb_seq_read() does not know this packet's lists of fragments, so the
- *		place of each piece is looked up from the packet's begin.
+ * @skb:	The packet.
+ * @from:	Where in it the copy begins.
+ * @member:	What the next byte is in: the packet, or one of its list.
+ * @part:	Where in that: 0 for the linear part, else the number of a fragment, from 1.
+ * @begin:	Bytes of the packet in front of that part.
+ * @has_lists:	A packet of the list has a list of its own: each piece is looked up from the
+ *		packet's begin.
  */
 struct skb_copier {
-	struct skb_seq_state seq;
-	bool is_nested;
+	const struct sk_buff *skb;
+	const struct sk_buff *member;
+	u32 from;
+	u32 part;
+	u32 begin;
+	bool has_lists;
 };
 
 /**
@@ -31,10 +39,9 @@ struct xdp_copier {
 	u32 begin;
 };
 
-void skb_copier_begin(struct skb_copier *copier, struct sk_buff *skb, u32 from);
+void skb_copier_begin(struct skb_copier *copier, const struct sk_buff *skb, u32 from);
 unsigned long skb_copier_copy(void *dst, const void *copier, unsigned long off,
 			      unsigned long len);
-void skb_copier_end(struct skb_copier *copier);
 
 void xdp_copier_begin(struct xdp_copier *copier, struct xdp_buff *xdp, u32 from);
 unsigned long xdp_copier_copy(void *dst, const void *copier, unsigned long off,

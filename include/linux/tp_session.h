@@ -16,7 +16,7 @@ struct tp_verdict {
 	u64 dropped[PERF_NR_CONTEXTS];
 };
 
-#ifdef CONFIG_EVENT_TRACING
+#if defined(CONFIG_EVENT_TRACING) && defined(CONFIG_PERF_EVENTS)
 
 /**
  * struct tp_session - the tracepoint events that one process opened
@@ -99,5 +99,5 @@ static inline bool tp_session_drops_all(struct hlist_head *head, int rctx, u64 d
 	return true;
 }
 
-#endif /* CONFIG_EVENT_TRACING */
+#endif /* CONFIG_EVENT_TRACING && CONFIG_PERF_EVENTS */
 #endif /* _LINUX_TP_SESSION_H */

@@ -51,7 +51,6 @@ struct output {
 		struct skb_copier skb;
 		struct xdp_copier xdp;
 	};
-	bool has_skb;
 };
 
 static const u64 kernel_mark = PERF_CONTEXT_KERNEL;
@@ -86,6 +85,9 @@ static int add_stored(struct output *out, struct bpf_map *stacks, u32 id,
 {
 	int nr;
 
+	/* What bpf_get_stackid() returned was an error. */
+	if ((s32)id < 0)
+		return 0;
 	stack->table = &to_stack_map(stacks)->table;
 	stack->id = id;
 	nr = bpf_stack_table_words(stack->table, id);
@@ -141,7 +143,6 @@ static int add_skb(struct output *out, const struct bpf_dynptr_kern *data, u32 s
 	if (data->offset + size > skb_headlen(skb) && !skb_frags_readable(skb))
 		return -EFAULT;
 	skb_copier_begin(&out->skb, skb, data->offset);
-	out->has_skb = true;
 	add_piece(out, skb_copier_copy, &out->skb, size);
 	return 0;
 }
@@ -259,8 +260,6 @@ static int output_write(struct output *out, struct bpf_map *map, u64 flags)
 
 static void output_end(struct output *out)
 {
-	if (out->has_skb)
-		skb_copier_end(&out->skb);
 	if (out->user_rctx >= 0)
 		perf_callchain_release(out->user_rctx);
 	if (out->kernel_rctx >= 0)
@@ -281,9 +280,11 @@ __bpf_kfunc_start_defs();
  *
  * Any context.  A kernel stack that is walked now begins in this function's caller, the
  * program.  A program with registers of its own, on a kprobe or a perf event, stores the
- * stack with bpf_get_stackid() and gives its id.
+ * stack with bpf_get_stackid() and gives its id.  Programs that may sleep can use neither
+ * perf arrays nor maps of stacks.
  *
- * Programs that handle packets need CAP_PERFMON, since stacks are addresses.
+ * Programs that handle packets need CAP_PERFMON, since stacks are addresses.  Iterators
+ * and LSM programs may not call it: they get maps that nobody gave to them.
  *
  * Return: 0, or
  *
@@ -295,7 +296,7 @@ __bpf_kfunc_start_defs();
  * * -EFAULT: the packet is shorter than the dynptr, or not readable.  A record in a perf
  *   ring buffer may be there all the same, with zeroes from there on
  * * -ENOSPC, -EOPNOTSUPP: as bpf_perf_event_output()
- * * -EAGAIN: the BPF ring buffer has no room now
+ * * -EAGAIN: the BPF ring buffer has no room now, or is locked by what an NMI came into
  */
 __bpf_kfunc int bpf_output_record(struct bpf_map *map, const struct bpf_record *rec,
 				  u32 rec__sz, struct bpf_map *stacks__nullable,
@@ -318,6 +319,7 @@ __bpf_kfunc int bpf_output_record(struct bpf_map *map, const struct bpf_record *
 	guard(rcu)();
 	add_piece(&out, NULL, (const void *)rec + head, rec__sz - head);
 	if (known.stack) {
+		memset(&regs, 0, sizeof(regs));
 		perf_fetch_caller_regs(&regs);
 		err = add_stacks(&out, &known, stacks, &regs);
 	}
@@ -338,38 +340,36 @@ BTF_KFUNCS_START(record_kfunc_ids)
 BTF_ID_FLAGS(func, bpf_output_record, KF_TRUSTED_ARGS)
 BTF_KFUNCS_END(record_kfunc_ids)
 
-static const struct btf_kfunc_id_set record_kfunc_set = {
-	.owner = THIS_MODULE,
-	.set = &record_kfunc_ids,
-};
-
-static int record_packet_filter(const struct bpf_prog *prog, u32 kfunc_id)
+static int record_filter(const struct bpf_prog *prog, u32 kfunc_id)
 {
 	if (!btf_id_set8_contains(&record_kfunc_ids, kfunc_id))
 		return 0;
+	if (prog->type == BPF_PROG_TYPE_LSM ||
+	    (prog->type == BPF_PROG_TYPE_TRACING &&
+	     prog->expected_attach_type == BPF_TRACE_ITER))
+		return -EACCES;
+	/* Programs for tracing need it to be loaded. */
 	return bpf_token_capable(prog->aux->token, CAP_PERFMON) ? 0 : -EACCES;
 }
 
-static const struct btf_kfunc_id_set record_packet_kfunc_set = {
+static const struct btf_kfunc_id_set record_kfunc_set = {
 	.owner = THIS_MODULE,
 	.set = &record_kfunc_ids,
-	.filter = record_packet_filter,
+	.filter = record_filter,
 };
 
 static int __init bpf_record_init(void)
 {
-	static const enum bpf_prog_type packet_types[] = {
-		BPF_PROG_TYPE_SCHED_CLS, BPF_PROG_TYPE_SCHED_ACT, BPF_PROG_TYPE_XDP,
+	/* The first one stands for tracepoints and perf events as well. */
+	static const enum bpf_prog_type types[] = {
+		BPF_PROG_TYPE_TRACING, BPF_PROG_TYPE_KPROBE, BPF_PROG_TYPE_SCHED_CLS,
+		BPF_PROG_TYPE_SCHED_ACT, BPF_PROG_TYPE_XDP,
 	};
 	unsigned int i;
-	int err;
+	int err = 0;
 
-	/* Tracing stands for tracepoints, perf events and LSM hooks as well. */
-	err = register_btf_kfunc_id_set(BPF_PROG_TYPE_TRACING, &record_kfunc_set) ?:
-	      register_btf_kfunc_id_set(BPF_PROG_TYPE_KPROBE, &record_kfunc_set);
-	for (i = 0; !err && i < ARRAY_SIZE(packet_types); i++)
-		err = register_btf_kfunc_id_set(packet_types[i],
-						&record_packet_kfunc_set);
+	for (i = 0; !err && i < ARRAY_SIZE(types); i++)
+		err = register_btf_kfunc_id_set(types[i], &record_kfunc_set);
 	return err;
 }
 late_initcall(bpf_record_init);

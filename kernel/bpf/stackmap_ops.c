@@ -380,7 +380,7 @@ __bpf_kfunc int bpf_stack_map_copy(void *p__map, u32 id, void *dst, u32 dst__sz)
 __bpf_kfunc_end_defs();
 
 BTF_KFUNCS_START(stack_map_kfunc_ids)
-BTF_ID_FLAGS(func, bpf_stack_map_copy)
+BTF_ID_FLAGS(func, bpf_stack_map_copy, KF_TRUSTED_ARGS)
 BTF_KFUNCS_END(stack_map_kfunc_ids)
 
 static const struct btf_kfunc_id_set stack_map_kfunc_set = {

@@ -9,18 +9,98 @@
  */
 #include <linux/packet_copy.h>
 
+static bool has_list_in_list(const struct sk_buff *skb)
+{
+	const struct sk_buff *member;
+
+	skb_walk_frags(skb, member)
+		if (skb_has_frag_list(member))
+			return true;
+	return false;
+}
+
 /**
  * skb_copier_begin - begin to copy a packet
  * @copier:	Its place in the packet.
- * @skb:	The packet, which must not change until skb_copier_end().
+ * @skb:	The packet, which must not change until it is copied.
  * @from:	First byte to copy.
  *
- * Any context.
+ * Any context.  There is nothing to end.
  */
-void skb_copier_begin(struct skb_copier *copier, struct sk_buff *skb, u32 from)
+void skb_copier_begin(struct skb_copier *copier, const struct sk_buff *skb, u32 from)
 {
-	skb_prepare_seq_read(skb, from, skb->len, &copier->seq);
-	copier->is_nested = false;
+	*copier = (struct skb_copier){
+		.skb = skb, .member = skb, .from = from,
+		.has_lists = has_list_in_list(skb),
+	};
+}
+
+/* The fragment that the copier is at, or NULL for the linear part, and its size. */
+static const skb_frag_t *skb_part(const struct skb_copier *place, u32 *size)
+{
+	const skb_frag_t *frag;
+
+	if (!place->part) {
+		*size = skb_headlen(place->member);
+		return NULL;
+	}
+	frag = &skb_shinfo(place->member)->frags[place->part - 1];
+	*size = skb_frag_size(frag);
+	return frag;
+}
+
+/* Go on to what follows the part of @size bytes.  There may be nothing that is readable. */
+static void skb_next_part(struct skb_copier *place, u32 size)
+{
+	const struct sk_buff *member = place->member;
+
+	place->begin += size;
+	if (place->part < skb_shinfo(member)->nr_frags) {
+		place->part++;
+		if (unlikely(!skb_frags_readable(member)))
+			place->member = NULL;
+		return;
+	}
+	place->part = 0;
+	place->member = member == place->skb ? skb_shinfo(member)->frag_list : member->next;
+}
+
+static void copy_frag(void *dst, const skb_frag_t *frag, u32 off, u32 len)
+{
+	u32 page_off, page_len, copied;
+	struct page *page;
+	void *from;
+
+	skb_frag_foreach_page(frag, skb_frag_off(frag) + off, len, page, page_off,
+			      page_len, copied) {
+		from = kmap_local_page(page);
+		memcpy(dst + copied, from + page_off, page_len);
+		kunmap_local(from);
+	}
+}
+
+static bool copy_parts(struct skb_copier *place, void *dst, u32 at, u32 len)
+{
+	const skb_frag_t *frag;
+	u32 size, n;
+
+	while (place->member) {
+		frag = skb_part(place, &size);
+		if (at < place->begin + size) {
+			n = min(len, place->begin + size - at);
+			if (frag)
+				copy_frag(dst, frag, at - place->begin, n);
+			else
+				memcpy(dst, place->member->data + at - place->begin, n);
+			dst += n;
+			at += n;
+			len -= n;
+		}
+		if (!len)
+			return true;
+		skb_next_part(place, size);
+	}
+	return false;
 }
 
 /**
@@ -30,8 +110,7 @@ void skb_copier_begin(struct skb_copier *copier, struct sk_buff *skb, u32 from)
  * @off:	Bytes that were copied so far.
  * @len:	Bytes to copy.
  *
- * Any context that does not sleep until skb_copier_end(): a fragment in high memory
- * stays mapped.
+ * Any context.  After a failure, all that follows fails.
  *
  * Return: bytes that could not be copied: 0, or @len if the packet is shorter or not
  * readable there
@@ -40,29 +119,18 @@ unsigned long skb_copier_copy(void *dst, const void *copier, unsigned long off,
 			      unsigned long len)
 {
 	struct skb_copier *place = (struct skb_copier *)copier;
-	const struct sk_buff *skb = place->seq.root_skb;
-	unsigned long at = place->seq.lower_offset + off;
+	const struct sk_buff *skb = place->skb;
+	unsigned long at = place->from + off;
 
 	if (likely(at + len <= skb_headlen(skb))) {
 		memcpy(dst, skb->data + at, len);
 		return 0;
 	}
-	if (likely(!place->is_nested) &&
-	    !skb_copy_seq_read(&place->seq, off, dst, len))
-		return 0;
-
-	/* Its state is of no use after it failed. */
-	place->is_nested = true;
-	return skb_copy_bits(skb, at, dst, len) ? len : 0;
-}
-
-/**
- * skb_copier_end - end what skb_copier_begin() began
- * @copier:	The place.
- */
-void skb_copier_end(struct skb_copier *copier)
-{
-	skb_abort_seq_read(&copier->seq);
+	if (unlikely(at + len > skb->len))
+		return len;
+	if (unlikely(place->has_lists))
+		return skb_copy_bits(skb, at, dst, len) ? len : 0;
+	return copy_parts(place, dst, at, len) ? 0 : len;
 }
 
 /**
