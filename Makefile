@@ -20,6 +20,9 @@ test: ## All test suites but those on the debug kernel
 test-debug: ## The unwinder's and KUnit's tests with KASAN, lockdep, UBSAN, kmemleak
 	@dev/check unwind-debug kunit-debug
 
+test-base: ## The stack map's tests on the base kernel: those listed must fail there
+	@dev/check stackmap-base
+
 kernel: ## Build the kernel with the series
 	@dev/kernel series
 
@@ -43,4 +46,4 @@ lint: ## Run checkpatch, sparse, kernel-doc, shellcheck, a spell checker
 clean: ## Remove .build; dev/env remove deletes the environment too
 	@rm -rf --one-file-system .build
 
-.PHONY: help demo test test-debug kernel shell vm series lint clean
+.PHONY: help demo test test-debug test-base kernel shell vm series lint clean

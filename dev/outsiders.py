@@ -44,14 +44,14 @@ TABLES_FOR = ("/usr/bin/stress-ng", "/usr/bin/trinity", "/usr/lib/x86_64-linux-g
 KERNELS = ("debug", "series", "base")
 
 # A longer run is cut into rounds of at most this many seconds of each load.
-ROUND_SECONDS = 600
+ROUND_SECONDS = 1200
 # Limits for a guest that is emulated on a busy machine. They end a run that hangs;
 # none of them is waited for otherwise.
 READY_SECONDS = 900
 STOP_SECONDS = 900
 GUEST_SECONDS = 900
 # A load that has been told to stop may need this much longer.
-GRACE_SECONDS = 120
+GRACE_SECONDS = 300
 POLL_SECONDS = 0.5
 # To compile one of bcc's tools takes an emulated kernel one to two minutes: shorter runs
 # have none.

@@ -82,6 +82,22 @@ static __always_inline bool tp_session_drops(const struct perf_event *event, int
 }
 
 /**
+ * tp_session_drops_only - whether a hit is not for the only session of a tracepoint
+ * @only:	The session of all the tracepoint's events, or NULL.
+ * @dropped:	Who dropped the hit; 0 is nobody.
+ *
+ * Any context.
+ *
+ * Return: true only if no event of the tracepoint is to see the hit, but perhaps those of
+ * another task that it is about
+ */
+static __always_inline bool tp_session_drops_only(const struct tp_session *only,
+						  u64 dropped)
+{
+	return dropped && dropped == (unsigned long)only;
+}
+
+/**
  * tp_session_drops_all - whether a hit is for no event of a tracepoint on this CPU
  * @head:	The tracepoint's events.
  * @rctx:	The recursion context of the hit.
