@@ -40,4 +40,12 @@ struct bpf_record {
 	__u32 reserved;
 };
 
+struct bpf_dynptr;
+struct bpf_map;
+
+/* A kfunc: declared for those who check that all global functions are. */
+int bpf_output_record(struct bpf_map *map, const struct bpf_record *rec, u32 rec__sz,
+		      struct bpf_map *stacks__nullable,
+		      const struct bpf_dynptr *data__nullable);
+
 #endif /* _LINUX_BPF_RECORD_H */

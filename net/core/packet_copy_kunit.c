@@ -118,15 +118,17 @@ static int packet_test_init(struct kunit *test)
 static void packet_test_exit(struct kunit *test)
 {
 	struct packet_test *packet = test->priv;
+	struct skb_shared_info *info;
 
 	if (!packet)
 		return;
 	kfree_skb(packet->skb);
-	if (packet->xdp_data) {
-		for (int i = 0; i < xdp_get_shared_info_from_buff(&packet->xdp)->nr_frags; i++)
-			__free_page(skb_frag_page(xdp_get_shared_info_from_buff(&packet->xdp)->frags + i));
-		free_page((unsigned long)packet->xdp_data);
-	}
+	if (!packet->xdp_data)
+		return;
+	info = xdp_get_shared_info_from_buff(&packet->xdp);
+	for (int i = 0; i < info->nr_frags; i++)
+		__free_page(skb_frag_page(&info->frags[i]));
+	free_page((unsigned long)packet->xdp_data);
 }
 
 /* Copy from @from on: a first piece of @first bytes, then pieces of @step. */
@@ -167,12 +169,12 @@ static const unsigned int steps[] = { 1, 7, 97, 4095, 4096, 65536 };
 /* A ring buffer's first page ends anywhere, the others are whole. */
 static void copy_skb_all_ways(struct kunit *test)
 {
-	static const unsigned int froms[] = { 0, 1, HEAD_SIZE - 1, HEAD_SIZE, 900 };
+	static const unsigned int begins[] = { 0, 1, HEAD_SIZE - 1, HEAD_SIZE, 900 };
 	struct packet_test *packet = test->priv;
 	unsigned int i, first, from;
 
-	for (i = 0; i < ARRAY_SIZE(froms); i++) {
-		from = froms[i];
+	for (i = 0; i < ARRAY_SIZE(begins); i++) {
+		from = begins[i];
 		if (from >= packet->size)
 			continue;
 		for (first = 1; first < 130; first++) {
@@ -400,6 +402,7 @@ static struct kunit_suite packet_test_suite = {
 	.exit = packet_test_exit,
 	.test_cases = packet_test_cases,
 };
+
 kunit_test_suite(packet_test_suite);
 
 MODULE_LICENSE("GPL");

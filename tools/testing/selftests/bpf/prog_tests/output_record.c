@@ -171,7 +171,7 @@ static bool record_is(const struct test *test, size_t head, size_t middle, size_
 static void sizes(int to)
 {
 	static const unsigned int heads[] = { 0, 1, 8, 33, 4000 };
-	static const unsigned int datas[] = { 0, 1, 7, 100, 4095, 4096, 9000, 61000 };
+	static const unsigned int bodies[] = { 0, 1, 7, 100, 4095, 4096, 9000, 61000 };
 	struct test *test = test_begin();
 	int wrong = 0, i, j, n;
 
@@ -179,13 +179,13 @@ static void sizes(int to)
 		return;
 	test->skel->bss->to = to;
 	for (i = 0; i < ARRAY_SIZE(heads); i++) {
-		for (j = 0; j < ARRAY_SIZE(datas); j++) {
+		for (j = 0; j < ARRAY_SIZE(bodies); j++) {
 			test->skel->bss->head_size = heads[i];
-			test->skel->bss->data_size = datas[j];
+			test->skel->bss->data_size = bodies[j];
 			/* Wherever in the ring buffer's pages it begins */
 			for (n = 0; n < 5; n++)
 				wrong += output(test) || take(test) != 1 ||
-					 !record_is(test, heads[i], 0, datas[j]);
+					 !record_is(test, heads[i], 0, bodies[j]);
 		}
 	}
 	ASSERT_EQ(wrong, 0, "wrong");
@@ -469,7 +469,8 @@ static void longer_than_ring(void)
 	test->link = NULL;
 	test->ring = NULL;
 	test->perf = NULL;
-	test->skel = skel = test_output_record__open();
+	skel = test_output_record__open();
+	test->skel = skel;
 	if (!ASSERT_OK_PTR(skel, "open") ||
 	    !ASSERT_OK(bpf_map__set_max_entries(skel->maps.ring, getpagesize()), "small") ||
 	    !ASSERT_OK(test_output_record__load(skel), "load"))
@@ -495,11 +496,11 @@ end:
 static void packet(int to, bool xdp, size_t size)
 {
 	static const unsigned int heads[] = { 0, 13, 4000 };
-	static const unsigned int froms[] = { 0, 1, 100, 4000, 8191 };
+	static const unsigned int begins[] = { 0, 1, 100, 4000, 8191 };
+	LIBBPF_OPTS(bpf_test_run_opts, run);
 	struct test *test = test_begin();
 	struct bpf_program *prog;
 	int wrong = 0, i, j, take_off;
-	LIBBPF_OPTS(bpf_test_run_opts, run);
 
 	if (!test)
 		return;
@@ -508,14 +509,14 @@ static void packet(int to, bool xdp, size_t size)
 	run.data_in = test->payload;
 	run.data_size_in = size;
 	for (i = 0; i < ARRAY_SIZE(heads); i++) {
-		for (j = 0; j < ARRAY_SIZE(froms) && froms[j] < size; j++) {
+		for (j = 0; j < ARRAY_SIZE(begins) && begins[j] < size; j++) {
 			for (take_off = 0; take_off < 20; take_off += 7) {
-				size_t data = size - froms[j] - take_off;
+				size_t data = size - begins[j] - take_off;
 
-				if (froms[j] + take_off > size)
+				if (begins[j] + take_off > size)
 					continue;
 				test->skel->bss->head_size = heads[i];
-				test->skel->bss->packet_from = froms[j];
+				test->skel->bss->packet_from = begins[j];
 				test->skel->bss->data_size = data;
 				test->skel->bss->ret = 1;
 				if (!put_head(test) ||
@@ -526,7 +527,7 @@ static void packet(int to, bool xdp, size_t size)
 					 test->got_size != size_in(test, heads[i] + data) ||
 					 memcmp(test->got, test->head.bytes, heads[i]) ||
 					 memcmp(test->got + heads[i],
-						test->payload + froms[j], data);
+						test->payload + begins[j], data);
 			}
 		}
 	}
