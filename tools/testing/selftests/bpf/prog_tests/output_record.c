@@ -497,7 +497,7 @@ static void packet(int to, bool xdp, size_t size)
 {
 	static const unsigned int heads[] = { 0, 13, 4000 };
 	static const unsigned int begins[] = { 0, 1, 100, 4000, 8191 };
-	LIBBPF_OPTS(bpf_test_run_opts, run);
+	struct bpf_test_run_opts run = { .sz = sizeof(run) };
 	struct test *test = test_begin();
 	struct bpf_program *prog;
 	int wrong = 0, i, j, take_off;
