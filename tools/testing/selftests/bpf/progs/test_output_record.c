@@ -46,7 +46,7 @@ struct {
 	__uint(value_size, DEPTH * sizeof(struct bpf_stack_build_id));
 } build_ids SEC(".maps");
 
-/* The record, with its first piece behind it */
+/* bpf_output_record() reads the structure and writes the bytes behind it. */
 struct head {
 	struct record rec;
 	char bytes[HEAD_MAX];
@@ -101,18 +101,6 @@ static __always_inline long output(struct head *head, struct bpf_dynptr *data)
 	return bpf_output_record((void *)&events, rec, size, (void *)&stacks, data);
 }
 
-static __always_inline long output_without_data(struct head *head)
-{
-	const struct record *rec = &head->rec;
-	__u32 size = sizeof(head->rec) + head_size;
-
-	if (size > sizeof(*head))
-		return 1;
-	if (to == TO_RINGBUF)
-		return bpf_output_record((void *)&ring, rec, size, (void *)&stacks, NULL);
-	return bpf_output_record((void *)&events, rec, size, (void *)&stacks, NULL);
-}
-
 SEC("tp/syscalls/sys_enter_getpgid")
 int output_mem(void *ctx)
 {
@@ -139,7 +127,7 @@ int output_mem(void *ctx)
 		head->rec.user_id = user_id;
 	}
 	if (!with_data) {
-		ret = output_without_data(head);
+		ret = output(head, NULL);
 		return 0;
 	}
 	/* Unknown flags make an empty one. */
@@ -148,20 +136,27 @@ int output_mem(void *ctx)
 	return 0;
 }
 
-SEC("xdp.frags")
-int output_xdp(struct xdp_md *xdp)
+/* Write a part of the packet that @data is of. */
+static __always_inline void output_packet(struct bpf_dynptr *data)
 {
-	struct bpf_dynptr data;
 	struct head *head;
 	int zero = 0;
 
 	head = bpf_map_lookup_elem(&heads, &zero);
 	if (!head)
-		return XDP_ABORTED;
+		return;
 	hits++;
+	bpf_dynptr_adjust(data, packet_from, packet_from + data_size);
+	ret = output(head, data);
+}
+
+SEC("xdp.frags")
+int output_xdp(struct xdp_md *xdp)
+{
+	struct bpf_dynptr data;
+
 	bpf_dynptr_from_xdp(xdp, 0, &data);
-	bpf_dynptr_adjust(&data, packet_from, packet_from + data_size);
-	ret = output(head, &data);
+	output_packet(&data);
 	return XDP_PASS;
 }
 
@@ -169,16 +164,9 @@ SEC("tc")
 int output_skb(struct __sk_buff *skb)
 {
 	struct bpf_dynptr data;
-	struct head *head;
-	int zero = 0;
 
-	head = bpf_map_lookup_elem(&heads, &zero);
-	if (!head)
-		return 0;
-	hits++;
 	bpf_dynptr_from_skb(skb, 0, &data);
-	bpf_dynptr_adjust(&data, packet_from, packet_from + data_size);
-	ret = output(head, &data);
+	output_packet(&data);
 	return 0;
 }
 

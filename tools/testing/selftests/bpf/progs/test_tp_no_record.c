@@ -90,18 +90,23 @@ int in_a_function(struct rename *ctx)
 	return 1;
 }
 
+/* With the record in r2: found() and return 1. */
+#define FOUND_IN_R2				\
+	"r2 = *(u32 *)(r2 + 8);"		\
+	"r3 = %[self] ll;"			\
+	"r3 = *(u32 *)(r3 + 0);"		\
+	"if r2 != r3 goto 1f;"			\
+	"r1 = %[pid] ll;"			\
+	"*(u32 *)(r1 + 0) = r2;"		\
+	"1: r0 = 1;"				\
+	"exit;"
+
 SEC("tp/task/task_rename")
 __naked int from_another_register(void)
 {
 	asm volatile ("r2 = r1;"
-		      "r1 = %[pid] ll;"
-		      "r3 = %[self] ll;"
-		      "r3 = *(u32 *)(r3 + 0);"
-		      "r2 = *(u32 *)(r2 + 8);"
-		      "if r2 != r3 goto 1f;"
-		      "*(u32 *)(r1 + 0) = r2;"
-		      "1: r0 = 1;"
-		      "exit;"
+		      "r1 = 0;"
+		      FOUND_IN_R2
 		      :
 		      : __imm_addr(pid), __imm_addr(self)
 		      : __clobber_all);
@@ -111,15 +116,9 @@ SEC("tp/task/task_rename")
 __naked int from_the_stack(void)
 {
 	asm volatile ("*(u64 *)(r10 - 8) = r1;"
-		      "r1 = %[pid] ll;"
+		      "r1 = 0;"
 		      "r2 = *(u64 *)(r10 - 8);"
-		      "r2 = *(u32 *)(r2 + 8);"
-		      "r3 = %[self] ll;"
-		      "r3 = *(u32 *)(r3 + 0);"
-		      "if r2 != r3 goto 1f;"
-		      "*(u32 *)(r1 + 0) = r2;"
-		      "1: r0 = 1;"
-		      "exit;"
+		      FOUND_IN_R2
 		      :
 		      : __imm_addr(pid), __imm_addr(self)
 		      : __clobber_all);
