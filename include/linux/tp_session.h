@@ -115,5 +115,21 @@ static inline bool tp_session_drops_all(struct hlist_head *head, int rctx, u64 d
 	return true;
 }
 
+/**
+ * tp_session_drops_hit - whether a hit is for no event of a tracepoint
+ * @only:	As for tp_session_drops_only().
+ * @head:	The tracepoint's events on this CPU.
+ * @rctx:	The recursion context of the hit.
+ * @dropped:	Who dropped the hit; 0 is nobody.
+ *
+ * Called with preemption disabled, in any context.
+ */
+static inline bool tp_session_drops_hit(const struct tp_session *only,
+					struct hlist_head *head, int rctx, u64 dropped)
+{
+	return tp_session_drops_only(only, dropped) ||
+	       tp_session_drops_all(head, rctx, dropped);
+}
+
 #endif /* CONFIG_EVENT_TRACING && CONFIG_PERF_EVENTS */
 #endif /* _LINUX_TP_SESSION_H */

@@ -14,6 +14,7 @@
 #include <linux/hashtable.h>
 #include <linux/mutex.h>
 #include <linux/pid.h>
+#include <linux/rcupdate_trace.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/tp_session.h>
@@ -50,6 +51,14 @@ static void session_free(struct tp_session *session)
 static void session_free_rcu(struct rcu_head *rcu)
 {
 	session_free(container_of(rcu, struct tp_session, rcu));
+}
+
+static void session_free_rcu_tasks(struct rcu_head *rcu)
+{
+	if (rcu_trace_implies_rcu_gp())
+		session_free_rcu(rcu);
+	else
+		call_rcu(rcu, session_free_rcu);
 }
 
 /* The opener's session, with @new becoming it if there is none; the caller has a reference. */
@@ -117,7 +126,11 @@ void tp_session_leave(struct perf_event *event)
 		return;
 	hash_del(&session->node);
 	mutex_unlock(&sessions_mutex);
-	call_rcu(&session->rcu, session_free_rcu);
+	/* BPF programs that sleep in a hit do so under RCU Tasks Trace. */
+	if (IS_ENABLED(CONFIG_BPF_EVENTS))
+		call_rcu_tasks_trace(&session->rcu, session_free_rcu_tasks);
+	else
+		call_rcu(&session->rcu, session_free_rcu);
 }
 
 /**
