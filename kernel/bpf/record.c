@@ -373,3 +373,7 @@ static int __init bpf_record_init(void)
 	return err;
 }
 late_initcall(bpf_record_init);
+
+#ifdef CONFIG_BPF_RECORD_KUNIT_TEST
+#include "record_kunit.c"
+#endif

@@ -108,6 +108,7 @@ struct source {
 	const u8 *data;
 	unsigned long good;
 	unsigned int calls;
+	unsigned long copied;
 	unsigned long next;
 	bool in_order;
 };
@@ -124,6 +125,7 @@ static unsigned long source_copy(void *dst, const void *src, unsigned long off,
 	if (off < source->good)
 		n = min(len, source->good - off);
 	memcpy(dst, source->data + off, n);
+	source->copied += n;
 	return len - n;
 }
 
@@ -162,6 +164,7 @@ static void output_and_compare(struct kunit *test, unsigned int offset,
 			got < body ? -EFAULT : 0);
 	expect_equal(test, raw, offset);
 	KUNIT_EXPECT_TRUE(test, source.in_order);
+	KUNIT_EXPECT_EQ(test, source.copied, got);
 	if (got == body)
 		KUNIT_EXPECT_LE(test, source.calls, 2 + body / PAGE_SIZE);
 }
