@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _TRACE_BPF_TP_H
+#define _TRACE_BPF_TP_H
+
+#include <linux/types.h>
+
+struct bpf_prog_array;
+struct tp_session;
+struct trace_event_call;
+
+/**
+ * struct tp_sleepable_run - what the sleepable BPF programs of one hit decided
+ * @array:	The programs, or NULL.
+ * @refused:	Those that returned 0, a bit each.
+ */
+struct tp_sleepable_run {
+	const struct bpf_prog_array	*array;
+	u64				refused;
+};
+
+#ifdef CONFIG_BPF_EVENTS
+int tp_array_add(struct bpf_prog_array *array, struct tp_session *session);
+void tp_array_sum_up(struct bpf_prog_array *array);
+
+bool tp_has_sleepable(const struct trace_event_call *call);
+void tp_run_sleepable(struct trace_event_call *call, void *ctx, u32 size,
+		      struct tp_sleepable_run *run);
+u64 tp_filter_sleepable(const struct tp_sleepable_run *run, int rctx);
+void tp_put_sleepable(void);
+#else
+static inline bool tp_has_sleepable(const struct trace_event_call *call)
+{
+	return false;
+}
+
+static inline void tp_run_sleepable(struct trace_event_call *call, void *ctx, u32 size,
+				    struct tp_sleepable_run *run)
+{
+}
+
+static inline u64 tp_filter_sleepable(const struct tp_sleepable_run *run, int rctx)
+{
+	return 0;
+}
+
+static inline void tp_put_sleepable(void)
+{
+}
+#endif
+
+#endif /* _TRACE_BPF_TP_H */

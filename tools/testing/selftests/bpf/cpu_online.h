@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* CPUs that go off and on, for tests. */
+#ifndef __CPU_ONLINE_H
+#define __CPU_ONLINE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* Whether the CPU can be switched at all. */
+static inline bool cpu_set_online(unsigned int cpu, bool online)
+{
+	char path[64];
+	FILE *file;
+	int put;
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/online", cpu);
+	file = fopen(path, "w");
+	if (!file)
+		return false;
+	put = fputs(online ? "1" : "0", file);
+	return fclose(file) == 0 && put >= 0;
+}
+
+#endif

@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: GPL-2.0
+/* BPF programs of system call tracepoints that may sleep, to read what is not resident. */
+#define _GNU_SOURCE
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <test_progs.h>
+#include "cpu_online.h"
+#include "test_tp_sleepable.skel.h"
+#include "tp_event.h"
+
+#define PAGE_SIZE	4096
+#define HITS		100
+/* Sleepable programs of one event. */
+#define MOST		64
+/* A CPU that goes off while a task of it sleeps. */
+#define ELSEWHERE	1
+
+#define ENTER		"syscalls/sys_enter_access"
+
+/* In a page of the test's own file. */
+static const char file_page[PAGE_SIZE] __attribute__((aligned(PAGE_SIZE))) = "/none/in/file";
+static const char fault_path[] = "/none/in/fault";
+
+static struct test_tp_sleepable *load(void)
+{
+	struct test_tp_sleepable *skel = test_tp_sleepable__open();
+
+	if (!ASSERT_OK_PTR(skel, "open"))
+		return NULL;
+	bpf_program__set_flags(skel->progs.enter_sleepable, BPF_F_SLEEPABLE);
+	bpf_program__set_flags(skel->progs.exit_sleepable, BPF_F_SLEEPABLE);
+	bpf_program__set_flags(skel->progs.switch_sleepable, BPF_F_SLEEPABLE);
+	if (ASSERT_OK(test_tp_sleepable__load(skel), "load")) {
+		skel->bss->watched = getpid();
+		return skel;
+	}
+	test_tp_sleepable__destroy(skel);
+	return NULL;
+}
+
+static bool attach(struct bpf_program *prog, struct bpf_link **link)
+{
+	*link = bpf_program__attach(prog);
+	return ASSERT_OK_PTR(*link, "attach");
+}
+
+static void hit(const char *path)
+{
+	syscall(SYS_access, path, F_OK);
+}
+
+static void hit_often(void)
+{
+	int i;
+
+	for (i = 0; i < HITS; i++)
+		hit(file_page);
+}
+
+static void page_out(void)
+{
+	ASSERT_OK(madvise((void *)file_page, PAGE_SIZE, MADV_PAGEOUT), "page out");
+}
+
+/* A program that may not sleep shows that the page is out. */
+static void test_paged_out(void)
+{
+	struct test_tp_sleepable *skel = load();
+
+	if (!skel)
+		return;
+	if (!attach(skel->progs.enter_plain, &skel->links.enter_plain))
+		goto out;
+	page_out();
+	hit(file_page);
+	ASSERT_EQ(skel->bss->plain_err, -EFAULT, "not resident");
+
+	if (!attach(skel->progs.enter_sleepable, &skel->links.enter_sleepable))
+		goto out;
+	page_out();
+	hit(file_page);
+	ASSERT_EQ(skel->bss->hits, 1, "hits");
+	ASSERT_OK(skel->bss->err, "copy");
+	ASSERT_STREQ(skel->bss->path, file_page, "path");
+	ASSERT_EQ(skel->bss->type, tp_event_id(ENTER), "common_type");
+	ASSERT_GT(skel->bss->stack, 0, "stack");
+	/* It ran after the one that sleeps. */
+	ASSERT_EQ(skel->bss->plain_order, 1, "order");
+	ASSERT_STREQ(skel->bss->plain_path, file_page, "resident now");
+out:
+	test_tp_sleepable__destroy(skel);
+}
+
+static void test_exit(void)
+{
+	struct test_tp_sleepable *skel = load();
+
+	if (!skel)
+		return;
+	if (!attach(skel->progs.enter_sleepable, &skel->links.enter_sleepable) ||
+	    !attach(skel->progs.exit_sleepable, &skel->links.exit_sleepable))
+		goto out;
+	page_out();
+	hit(file_page);
+	ASSERT_EQ(skel->bss->exit_hits, 1, "hits");
+	ASSERT_OK(skel->bss->err, "copy");
+	ASSERT_STREQ(skel->bss->exit_path, file_page, "path");
+	ASSERT_EQ(skel->bss->ret, -ENOENT, "ret");
+	/* What no page is behind is an error, and the call goes on. */
+	hit((const char *)8);
+	ASSERT_EQ(skel->bss->err, -EFAULT, "no page");
+	ASSERT_EQ(skel->bss->ret, -EFAULT, "ret of no page");
+	ASSERT_EQ(skel->bss->exit_hits, 2, "hits");
+out:
+	test_tp_sleepable__destroy(skel);
+}
+
+/* A page that appears when it is asked for, and when the test says so. */
+struct fault {
+	pthread_t asked;
+	char *page;
+	int fd;
+	/* Where to wait once somebody has asked. */
+	int go[2], seen[2];
+};
+
+static void *fault_serve(void *arg)
+{
+	static char content[PAGE_SIZE] __attribute__((aligned(PAGE_SIZE)));
+	struct fault *fault = arg;
+	struct uffdio_copy copy = {
+		.dst = (unsigned long)fault->page,
+		.src = (unsigned long)content,
+		.len = PAGE_SIZE,
+	};
+	struct uffd_msg msg;
+	char byte = 0;
+
+	strcpy(content, fault_path);
+	if (read(fault->fd, &msg, sizeof(msg)) == sizeof(msg)) {
+		write(fault->seen[1], &byte, 1);
+		read(fault->go[0], &byte, 1);
+	}
+	ioctl(fault->fd, UFFDIO_COPY, &copy);
+	return NULL;
+}
+
+static bool fault_init(struct fault *fault)
+{
+	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	struct uffdio_api api = { .api = UFFD_API };
+
+	fault->fd = syscall(SYS_userfaultfd, O_CLOEXEC);
+	if (!ASSERT_OK_FD(fault->fd, "userfaultfd"))
+		return false;
+	fault->page = mmap(NULL, PAGE_SIZE, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	reg.range.start = (unsigned long)fault->page;
+	reg.range.len = PAGE_SIZE;
+	return ASSERT_OK(ioctl(fault->fd, UFFDIO_API, &api), "api") &&
+	       ASSERT_OK(ioctl(fault->fd, UFFDIO_REGISTER, &reg), "register") &&
+	       ASSERT_OK(pipe(fault->go), "pipe") && ASSERT_OK(pipe(fault->seen), "pipe") &&
+	       ASSERT_OK(pthread_create(&fault->asked, NULL, fault_serve, fault), "thread");
+}
+
+static void fault_go(struct fault *fault)
+{
+	char byte = 0;
+
+	write(fault->go[1], &byte, 1);
+}
+
+static bool fault_wait(struct fault *fault)
+{
+	struct pollfd seen = { fault->seen[0], POLLIN };
+
+	return ASSERT_EQ(poll(&seen, 1, 60000), 1, "fault");
+}
+
+static void fault_destroy(struct fault *fault)
+{
+	pthread_join(fault->asked, NULL);
+	munmap(fault->page, PAGE_SIZE);
+	close(fault->fd);
+	close(fault->go[0]);
+	close(fault->go[1]);
+	close(fault->seen[0]);
+	close(fault->seen[1]);
+}
+
+static void *hit_fault(void *arg)
+{
+	struct fault *fault = arg;
+
+	hit(fault->page);
+	return NULL;
+}
+
+/* On another CPU than those that hit meanwhile, if there is one. */
+static void *hit_fault_elsewhere(void *arg)
+{
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	CPU_SET(ELSEWHERE, &cpus);
+	sched_setaffinity(0, sizeof(cpus), &cpus);
+	return hit_fault(arg);
+}
+
+static void test_userfaultfd(void)
+{
+	struct test_tp_sleepable *skel = load();
+	struct fault fault;
+
+	if (!skel)
+		return;
+	if (!attach(skel->progs.enter_sleepable, &skel->links.enter_sleepable) ||
+	    !fault_init(&fault))
+		goto out;
+	fault_go(&fault);
+	hit(fault.page);
+	ASSERT_OK(skel->bss->err, "copy");
+	ASSERT_STREQ(skel->bss->path, fault_path, "path");
+	fault_destroy(&fault);
+out:
+	test_tp_sleepable__destroy(skel);
+}
+
+static long event_count(int fd)
+{
+	__u64 count;
+
+	return read(fd, &count, sizeof(count)) == sizeof(count) ? count : -1;
+}
+
+/*
+ * While a task sleeps in a program, others hit, all programs and events go, and so does
+ * its CPU if @offline.
+ */
+static void check_asleep(bool offline)
+{
+	struct test_tp_sleepable *skel = load();
+	struct perf_event_attr attr = {};
+	struct fault fault;
+	pthread_t sleeper;
+	int fd = -1;
+
+	if (!skel)
+		return;
+	if (!attach(skel->progs.enter_sleepable, &skel->links.enter_sleepable) ||
+	    !attach(skel->progs.enter_plain, &skel->links.enter_plain) ||
+	    !fault_init(&fault))
+		goto out;
+	skel->bss->verdict = 0;
+	fd = tp_event_open(&attr, ENTER, 0, -1);
+	if (!ASSERT_OK_FD(fd, "event") ||
+	    !ASSERT_OK(pthread_create(&sleeper, NULL,
+				      offline ? hit_fault_elsewhere : hit_fault, &fault),
+		       "thread"))
+		goto out;
+	if (fault_wait(&fault)) {
+		if (offline)
+			ASSERT_TRUE(cpu_set_online(ELSEWHERE, false), "offline");
+		/* The sleeper holds nothing that others need. */
+		hit_often();
+		ASSERT_EQ(skel->bss->hits, HITS, "hits of others");
+		ASSERT_EQ(skel->bss->plain_hits, HITS, "plain hits of others");
+		ASSERT_EQ(event_count(fd), 0, "dropped");
+	}
+	bpf_link__destroy(skel->links.enter_sleepable);
+	skel->links.enter_sleepable = NULL;
+	bpf_link__destroy(skel->links.enter_plain);
+	skel->links.enter_plain = NULL;
+	hit_often();
+	ASSERT_EQ(skel->bss->hits, HITS, "detached");
+	ASSERT_EQ(event_count(fd), HITS, "not dropped");
+	/* The last event of the session that the sleeper's hit will drop. */
+	close(fd);
+	usleep(100000);
+	fault_go(&fault);
+	pthread_join(sleeper, NULL);
+	if (offline)
+		ASSERT_TRUE(cpu_set_online(ELSEWHERE, true), "online");
+	ASSERT_EQ(skel->bss->hits, HITS + 1, "awake");
+	ASSERT_STREQ(skel->bss->path, fault_path, "path");
+	fault_destroy(&fault);
+out:
+	test_tp_sleepable__destroy(skel);
+}
+
+/* A child that opens an event of its own for this task and says what it counted. */
+static pid_t stranger_start(int *order, int *answer)
+{
+	int to[2], from[2];
+	pid_t pid, parent = getpid();
+	char byte = 0;
+	long count;
+
+	if (!ASSERT_OK(pipe(to), "pipe") || !ASSERT_OK(pipe(from), "pipe"))
+		return -1;
+	pid = fork();
+	if (!pid) {
+		struct perf_event_attr attr = {};
+		int fd = tp_event_open(&attr, ENTER, parent, -1);
+
+		close(to[1]);
+		write(from[1], &byte, 1);
+		read(to[0], &byte, 1);
+		count = fd < 0 ? -1 : event_count(fd);
+		write(from[1], &count, sizeof(count));
+		_exit(0);
+	}
+	close(to[0]);
+	close(from[1]);
+	*order = to[1];
+	*answer = from[0];
+	ASSERT_EQ(read(from[0], &byte, 1), 1, "stranger");
+	return pid;
+}
+
+static void check_verdict(int verdict, int plain_verdict, long expected)
+{
+	struct test_tp_sleepable *skel = load();
+	struct perf_event_attr attr = {};
+	long strangers = -1;
+	int fd, order, answer;
+	pid_t pid;
+
+	if (!skel)
+		return;
+	pid = stranger_start(&order, &answer);
+	if (!ASSERT_GT(pid, 0, "stranger"))
+		goto out;
+	skel->bss->verdict = verdict;
+	skel->bss->plain_verdict = plain_verdict;
+	fd = tp_event_open(&attr, ENTER, 0, -1);
+	if (ASSERT_OK_FD(fd, "event") &&
+	    attach(skel->progs.enter_plain, &skel->links.enter_plain) &&
+	    attach(skel->progs.enter_sleepable, &skel->links.enter_sleepable)) {
+		hit_often();
+		ASSERT_EQ(skel->bss->hits, HITS, "sleepable hits");
+		ASSERT_EQ(skel->bss->plain_hits, HITS, "plain hits");
+		ASSERT_EQ(event_count(fd), expected, "ours");
+	}
+	write(order, "", 1);
+	read(answer, &strangers, sizeof(strangers));
+	ASSERT_EQ(strangers, HITS, "stranger's");
+	close(order);
+	close(answer);
+	close(fd);
+	waitpid(pid, NULL, 0);
+out:
+	test_tp_sleepable__destroy(skel);
+}
+
+static void test_verdicts(void)
+{
+	check_verdict(1, 1, HITS);
+	check_verdict(0, 1, 0);
+	check_verdict(1, 0, 0);
+	check_verdict(0, 0, 0);
+}
+
+static void test_limits(void)
+{
+	struct test_tp_sleepable *skel = load();
+	LIBBPF_OPTS(bpf_tracepoint_opts, opts);
+	struct bpf_link *links[MOST + 1] = {};
+	int i;
+
+	if (!skel)
+		return;
+	ASSERT_NULL(bpf_program__attach(skel->progs.switch_sleepable), "sched_switch");
+	ASSERT_EQ(errno, EINVAL, "sched_switch");
+	for (i = 0; i <= MOST; i++) {
+		opts.bpf_cookie = 1 + i;
+		links[i] = bpf_program__attach_tracepoint_opts(skel->progs.enter_sleepable,
+							       "syscalls", "sys_enter_access",
+							       &opts);
+		if (!links[i])
+			break;
+	}
+	ASSERT_EQ(i, MOST, "attached");
+	ASSERT_EQ(errno, E2BIG, "one too many");
+	hit(file_page);
+	ASSERT_EQ(skel->bss->hits, MOST, "hits");
+	ASSERT_EQ(skel->bss->cookies, MOST * (MOST + 1) / 2, "cookies");
+	for (i = 0; i < MOST; i++)
+		bpf_link__destroy(links[i]);
+	test_tp_sleepable__destroy(skel);
+}
+
+void serial_test_tp_sleepable(void)
+{
+	if (test__start_subtest("paged_out"))
+		test_paged_out();
+	if (test__start_subtest("exit"))
+		test_exit();
+	if (test__start_subtest("userfaultfd"))
+		test_userfaultfd();
+	if (test__start_subtest("detach_asleep"))
+		check_asleep(false);
+	if (test__start_subtest("offline_asleep"))
+		check_asleep(true);
+	if (test__start_subtest("verdicts"))
+		test_verdicts();
+	if (test__start_subtest("limits"))
+		test_limits();
+}
