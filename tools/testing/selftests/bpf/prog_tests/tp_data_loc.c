@@ -5,6 +5,8 @@
 #include "test_tp_data_loc.skel.h"
 
 #define PROGRAM	"/proc/self/exe"
+/* No error that a program stores. */
+#define NOT_RUN	1
 
 /* Of a child, which waits until it is watched. */
 static void exec_watched(int *watched)
@@ -34,6 +36,8 @@ static struct test_tp_data_loc *load_and_attach(void)
 
 	if (!ASSERT_OK_PTR(skel, "load"))
 		return NULL;
+	skel->bss->err = NOT_RUN;
+	skel->bss->null_size = -1;
 	if (ASSERT_OK(test_tp_data_loc__attach(skel), "attach"))
 		return skel;
 	test_tp_data_loc__destroy(skel);
@@ -78,6 +82,7 @@ static void test_blind(void)
 
 	if (!ASSERT_OK_PTR(skel, "load"))
 		return;
+	skel->bss->blind_err = NOT_RUN;
 	skel->links.read_blind = bpf_program__attach(skel->progs.read_blind);
 	if (ASSERT_OK_PTR(skel->links.read_blind, "attach")) {
 		exec_watched(&skel->bss->watched);

@@ -16,6 +16,8 @@
 
 #define PAGE_SIZE	4096
 #define HITS		100
+/* No error that a program stores. */
+#define NOT_RUN		1
 /* Sleepable programs of one event. */
 #define MOST		64
 /* A CPU that goes off while a task of it sleeps. */
@@ -38,6 +40,8 @@ static struct test_tp_sleepable *load(void)
 	bpf_program__set_flags(skel->progs.switch_sleepable, BPF_F_SLEEPABLE);
 	if (ASSERT_OK(test_tp_sleepable__load(skel), "load")) {
 		skel->bss->watched = getpid();
+		skel->bss->verdict = skel->bss->plain_verdict = 1;
+		skel->bss->err = skel->bss->plain_err = NOT_RUN;
 		return skel;
 	}
 	test_tp_sleepable__destroy(skel);

@@ -133,7 +133,7 @@ static void attach_program(struct opened *opened, struct test_tp_stress *skel,
 	LIBBPF_OPTS(bpf_tracepoint_opts, opts, .bpf_cookie = next_random(random) % 8);
 	struct bpf_program *progs[] = {
 		skel->progs.rename, skel->progs.rename_blind, skel->progs.sched_switch,
-		skel->progs.enter, skel->progs.exit, skel->progs.enter_access,
+		skel->progs.enter_call, skel->progs.exit_call, skel->progs.enter_access,
 		skel->progs.enter_access_plain,
 	};
 	struct bpf_program *prog = progs[next_random(random) % ARRAY_SIZE(progs)];

@@ -14,14 +14,14 @@ int watched = 0;
 /* outputs */
 int execs = 0;
 int blind_execs = 0;
-int err = 1;
+int err = 0;
 int flags_err = 0;
 int beyond_err = 0;
 int common_err = 0;
-int blind_err = 1;
+int blind_err = 0;
 int write_err = 0;
 __u32 size = 0;
-__u32 null_size = 1;
+__u32 null_size = 0;
 bool in_place = false;
 bool same = false;
 char name[NAME_MAX] = {};

@@ -10,16 +10,16 @@ char _license[] SEC("license") = "GPL";
 
 /* inputs: whose hits count, and what programs return then */
 int watched = 0;
-int verdict = 1;
-int plain_verdict = 1;
+int verdict = 0;
+int plain_verdict = 0;
 
 /* outputs; a program's last error is that of its last hit */
 int hits = 0;
 int exit_hits = 0;
 int plain_hits = 0;
 int plain_order = 0;
-long err = 1;
-long plain_err = 1;
+long err = 0;
+long plain_err = 0;
 long ret = 0;
 unsigned short type = 0;
 __u64 cookies = 0;

@@ -34,7 +34,7 @@ static int verdict(void)
 SEC("tp/task/task_rename")
 int rename(struct rename_args *ctx)
 {
-	__u32 key = ctx->pid % 128;
+	__u32 key = (__u32)ctx->pid % 128;
 	__u64 value = ctx->newcomm[0];
 
 	if (bpf_map_update_elem(&seen, &key, &value, BPF_ANY))
@@ -59,13 +59,13 @@ int sched_switch(void *ctx)
 }
 
 SEC("tp/syscalls/sys_enter_getpgid")
-int enter(struct enter_args *ctx)
+int enter_call(struct enter_args *ctx)
 {
 	return verdict() + ctx->nr * 0;
 }
 
 SEC("tp/syscalls/sys_exit_getpgid")
-int exit(void *ctx)
+int exit_call(void *ctx)
 {
 	return verdict();
 }
