@@ -8,7 +8,8 @@
  * and its sessions have to stay for as long as a program may sleep.
  *
  * No program is guarded against itself: a task does not enter a system call in the middle
- * of entering one.
+ * of entering one.  Hits of other tracepoints inside of what a program calls are guarded in
+ * tp_prog_may_nest().
  */
 #include <linux/bits.h>
 #include <linux/bpf.h>
@@ -92,16 +93,15 @@ bool tp_has_sleepable(const struct trace_event_call *call)
  * @call:	The event.
  * @ctx:	The record that the programs see, with the registers before it; its header
  *		is filled in if one of them reads it.
- * @size:	Of that record.
  * @run:	What they decide.
  *
  * May sleep. The caller owes a tp_put_sleepable(), after the last use of @run.
  */
-void tp_run_sleepable(struct trace_event_call *call, void *ctx, u32 size,
+void tp_run_sleepable(struct trace_event_call *call, void *ctx,
 		      struct tp_sleepable_run *run)
 {
 	const struct bpf_prog_array *array;
-	struct bpf_trace_run_ctx run_ctx = { .tp_record = ctx, .tp_size = size };
+	struct bpf_trace_run_ctx run_ctx = { .tp_record = ctx };
 	struct bpf_run_ctx *old_run_ctx;
 	const struct bpf_prog *prog;
 	int i;
@@ -138,11 +138,14 @@ void tp_run_sleepable(struct trace_event_call *call, void *ctx, u32 size,
  */
 u64 tp_filter_sleepable(const struct tp_sleepable_run *run, int rctx)
 {
+	const struct bpf_prog_array_item *item;
 	u64 dropped = 0, refused;
 
-	for (refused = run->refused; refused; refused &= refused - 1)
-		dropped = tp_session_drop(run->array->items[__ffs64(refused)].session, rctx,
-					  dropped);
+	for (refused = run->refused; refused; refused &= refused - 1) {
+		item = &run->array->items[__ffs64(refused)];
+		/* Gone if the program is. */
+		dropped = tp_session_drop(READ_ONCE(item->session), rctx, dropped);
+	}
 	return dropped;
 }
 

@@ -23,7 +23,7 @@ int tp_array_add(struct bpf_prog_array *array, struct tp_session *session);
 void tp_array_sum_up(struct bpf_prog_array *array);
 
 bool tp_has_sleepable(const struct trace_event_call *call);
-void tp_run_sleepable(struct trace_event_call *call, void *ctx, u32 size,
+void tp_run_sleepable(struct trace_event_call *call, void *ctx,
 		      struct tp_sleepable_run *run);
 u64 tp_filter_sleepable(const struct tp_sleepable_run *run, int rctx);
 void tp_put_sleepable(void);
@@ -33,7 +33,7 @@ static inline bool tp_has_sleepable(const struct trace_event_call *call)
 	return false;
 }
 
-static inline void tp_run_sleepable(struct trace_event_call *call, void *ctx, u32 size,
+static inline void tp_run_sleepable(struct trace_event_call *call, void *ctx,
 				    struct tp_sleepable_run *run)
 {
 }

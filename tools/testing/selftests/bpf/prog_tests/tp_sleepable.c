@@ -243,11 +243,8 @@ static long event_count(int fd)
 	return read(fd, &count, sizeof(count)) == sizeof(count) ? count : -1;
 }
 
-/*
- * While a task sleeps in a program, others hit, all programs and events go, and so does
- * its CPU if @offline.
- */
-static void check_asleep(bool offline)
+/* While a task sleeps in a program, others hit, and all programs and events go. */
+static void test_detach_asleep(void)
 {
 	struct test_tp_sleepable *skel = load();
 	struct perf_event_attr attr = {};
@@ -264,14 +261,9 @@ static void check_asleep(bool offline)
 	skel->bss->verdict = 0;
 	fd = tp_event_open(&attr, ENTER, 0, -1);
 	if (!ASSERT_OK_FD(fd, "event") ||
-	    !ASSERT_OK(pthread_create(&sleeper, NULL,
-				      offline ? hit_fault_elsewhere : hit_fault, &fault),
-		       "thread"))
+	    !ASSERT_OK(pthread_create(&sleeper, NULL, hit_fault, &fault), "thread"))
 		goto out;
 	if (fault_wait(&fault)) {
-		if (offline)
-			ASSERT_TRUE(cpu_set_online(ELSEWHERE, false), "offline");
-		/* The sleeper holds nothing that others need. */
 		hit_often();
 		ASSERT_EQ(skel->bss->hits, HITS, "hits of others");
 		ASSERT_EQ(skel->bss->plain_hits, HITS, "plain hits of others");
@@ -289,9 +281,41 @@ static void check_asleep(bool offline)
 	usleep(100000);
 	fault_go(&fault);
 	pthread_join(sleeper, NULL);
-	if (offline)
-		ASSERT_TRUE(cpu_set_online(ELSEWHERE, true), "online");
 	ASSERT_EQ(skel->bss->hits, HITS + 1, "awake");
+	ASSERT_STREQ(skel->bss->path, fault_path, "path");
+	fault_destroy(&fault);
+out:
+	test_tp_sleepable__destroy(skel);
+}
+
+static void *switch_off(void *arg)
+{
+	ASSERT_TRUE(cpu_set_online(ELSEWHERE, false), "offline");
+	return NULL;
+}
+
+/* A CPU does not go off while a task of it sleeps in a program, and does so afterwards. */
+static void test_offline_asleep(void)
+{
+	struct test_tp_sleepable *skel = load();
+	pthread_t sleeper, switcher;
+	struct fault fault;
+
+	if (!skel)
+		return;
+	if (!attach(skel->progs.enter_sleepable, &skel->links.enter_sleepable) ||
+	    !fault_init(&fault))
+		goto out;
+	if (!ASSERT_OK(pthread_create(&sleeper, NULL, hit_fault_elsewhere, &fault), "thread"))
+		goto out;
+	fault_wait(&fault);
+	if (ASSERT_OK(pthread_create(&switcher, NULL, switch_off, NULL), "thread")) {
+		usleep(300000);
+		fault_go(&fault);
+		pthread_join(switcher, NULL);
+	}
+	pthread_join(sleeper, NULL);
+	ASSERT_TRUE(cpu_set_online(ELSEWHERE, true), "online");
 	ASSERT_STREQ(skel->bss->path, fault_path, "path");
 	fault_destroy(&fault);
 out:
@@ -371,6 +395,21 @@ static void test_verdicts(void)
 	check_verdict(0, 0, 0);
 }
 
+/* A program that may not sleep cannot reach one that may. */
+static void check_no_tail_call(struct test_tp_sleepable *skel)
+{
+	int map = bpf_map_create(BPF_MAP_TYPE_PROG_ARRAY, "progs", sizeof(int), sizeof(int), 1,
+				 NULL);
+	int key = 0, fd = bpf_program__fd(skel->progs.enter_sleepable);
+
+	if (!ASSERT_OK_FD(map, "map"))
+		return;
+	ASSERT_EQ(bpf_map_update_elem(map, &key, &fd, BPF_ANY), -EINVAL, "tail callee");
+	fd = bpf_program__fd(skel->progs.enter_plain);
+	ASSERT_OK(bpf_map_update_elem(map, &key, &fd, BPF_ANY), "plain tail callee");
+	close(map);
+}
+
 static void test_limits(void)
 {
 	struct test_tp_sleepable *skel = load();
@@ -380,6 +419,7 @@ static void test_limits(void)
 
 	if (!skel)
 		return;
+	check_no_tail_call(skel);
 	ASSERT_NULL(bpf_program__attach(skel->progs.switch_sleepable), "sched_switch");
 	ASSERT_EQ(errno, EINVAL, "sched_switch");
 	for (i = 0; i <= MOST; i++) {
@@ -409,9 +449,9 @@ void serial_test_tp_sleepable(void)
 	if (test__start_subtest("userfaultfd"))
 		test_userfaultfd();
 	if (test__start_subtest("detach_asleep"))
-		check_asleep(false);
+		test_detach_asleep();
 	if (test__start_subtest("offline_asleep"))
-		check_asleep(true);
+		test_offline_asleep();
 	if (test__start_subtest("verdicts"))
 		test_verdicts();
 	if (test__start_subtest("limits"))
