@@ -2,7 +2,7 @@
 /*
  * bpf_output_record(): a record of several pieces.
  *
- *   head | u64 nr | nr frames and marks, as in a perf callchain | data
+ *   head | u64 nr | nr frames and marks, as in a perf callchain | data | tail
  *
  * Each piece is copied from where it is to the ring buffer: a stack that is walked now
  * from the walker's buffer, a stored one from the stack map, data from what its dynptr
@@ -19,8 +19,8 @@
 
 #include "stackmap.h"
 
-/* Head, number of frames, mark and frames of kernel and user, data. */
-#define PIECES_MAX	7
+/* Head, number of frames, mark and frames of kernel and user, data, tail. */
+#define PIECES_MAX	8
 
 /* The first version of struct bpf_record. */
 #define RECORD_SIZE_VER0	32
@@ -114,8 +114,30 @@ static int add_walked(struct output *out, struct bpf_map *stacks, struct pt_regs
 	return 0;
 }
 
+/* Frames that the program has walked. */
+static int add_given(struct output *out, const struct bpf_dynptr_kern *data,
+		     const u64 *mark)
+{
+	u32 size;
+
+	if (!data || !data->data)
+		return -EINVAL;
+	size = __bpf_dynptr_size(data);
+	if (size % sizeof(u64))
+		return -EINVAL;
+	switch (bpf_dynptr_get_type(data)) {
+	case BPF_DYNPTR_TYPE_LOCAL:
+	case BPF_DYNPTR_TYPE_RINGBUF:
+		add_frames(out, NULL, data->data + data->offset, size / sizeof(u64), mark);
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
 static int add_stacks(struct output *out, const struct bpf_record *rec,
-		      struct bpf_map *stacks, struct pt_regs *regs)
+		      struct bpf_map *stacks, const struct bpf_dynptr_kern *data,
+		      struct pt_regs *regs)
 {
 	int err = 0;
 
@@ -125,6 +147,8 @@ static int add_stacks(struct output *out, const struct bpf_record *rec,
 	else if (rec->stack & BPF_RECORD_KERNEL)
 		err = add_walked(out, stacks, regs, rec->skip, &out->kernel_rctx,
 				 &kernel_mark);
+	else if (rec->stack & BPF_RECORD_KERNEL_DATA)
+		err = add_given(out, data, &kernel_mark);
 	if (err)
 		return err;
 	if (rec->stack & BPF_RECORD_USER_ID)
@@ -231,19 +255,19 @@ static int record_get(struct bpf_record *rec, const void *from, u32 size)
 static bool record_is_valid(const struct bpf_record *rec, const struct bpf_map *map,
 			    const struct bpf_map *stacks)
 {
-	const u32 kernel = BPF_RECORD_KERNEL | BPF_RECORD_KERNEL_ID;
+	const u32 kernel = BPF_RECORD_KERNEL | BPF_RECORD_KERNEL_ID |
+			   BPF_RECORD_KERNEL_DATA;
 	const u32 user = BPF_RECORD_USER | BPF_RECORD_USER_ID;
 
 	if (map->map_type != BPF_MAP_TYPE_PERF_EVENT_ARRAY &&
 	    map->map_type != BPF_MAP_TYPE_RINGBUF)
 		return false;
-	if (rec->stack & ~(kernel | user) || rec->reserved ||
-	    rec->skip > BPF_F_SKIP_FIELD_MASK)
+	if (rec->stack & ~(kernel | user) || rec->skip > BPF_F_SKIP_FIELD_MASK)
 		return false;
-	/* Each is walked or stored, not both. */
-	if ((rec->stack & kernel) == kernel || (rec->stack & user) == user)
+	/* Each comes from one place. */
+	if (hweight32(rec->stack & kernel) > 1 || hweight32(rec->stack & user) > 1)
 		return false;
-	if (!rec->stack)
+	if (!(rec->stack & ~BPF_RECORD_KERNEL_DATA))
 		return true;
 	return stacks && stacks->map_type == BPF_MAP_TYPE_STACK_TRACE &&
 	       !stack_map_use_build_id(stacks);
@@ -276,7 +300,8 @@ __bpf_kfunc_start_defs();
  * @stacks__nullable: A map of type BPF_MAP_TYPE_STACK_TRACE without build ids: it has
  *		the stacks that are stored, and its value's size is how deep stacks are
  *		that are walked now.  NULL if @rec asks for no stack.
- * @data__nullable: The record's last piece, or NULL.
+ * @data__nullable: The record's next to last piece, or NULL; or frames, see
+ *		BPF_RECORD_KERNEL_DATA.
  *
  * Any context.  A kernel stack that is walked now begins in this function's caller, the
  * program.  A program with registers of its own, on a kprobe or a perf event, stores the
@@ -302,6 +327,7 @@ __bpf_kfunc int bpf_output_record(struct bpf_map *map, const struct bpf_record *
 				  u32 rec__sz, struct bpf_map *stacks__nullable,
 				  const struct bpf_dynptr *data__nullable)
 {
+	const struct bpf_dynptr_kern *data = (const void *)data__nullable;
 	struct output out = { .kernel_rctx = -1, .user_rctx = -1 };
 	struct bpf_map *stacks = stacks__nullable;
 	struct bpf_record known;
@@ -311,20 +337,22 @@ __bpf_kfunc int bpf_output_record(struct bpf_map *map, const struct bpf_record *
 	head = record_get(&known, rec, rec__sz);
 	if (head < 0)
 		return head;
-	if (!record_is_valid(&known, map, stacks))
+	if (!record_is_valid(&known, map, stacks) || known.tail > rec__sz - head)
 		return -EINVAL;
 
 	guard(preempt)();
 	/* A program that may fault is no reader yet. */
 	guard(rcu)();
-	add_piece(&out, NULL, (const void *)rec + head, rec__sz - head);
+	add_piece(&out, NULL, (const void *)rec + head, rec__sz - head - known.tail);
 	if (known.stack) {
 		memset(&regs, 0, sizeof(regs));
 		perf_fetch_caller_regs(&regs);
-		err = add_stacks(&out, &known, stacks, &regs);
+		err = add_stacks(&out, &known, stacks, data, &regs);
 	}
-	if (!err && data__nullable)
-		err = add_data(&out, (const struct bpf_dynptr_kern *)data__nullable);
+	if (!err && data && !(known.stack & BPF_RECORD_KERNEL_DATA))
+		err = add_data(&out, data);
+	if (!err && known.tail)
+		add_piece(&out, NULL, (const void *)rec + rec__sz - known.tail, known.tail);
 	if (!err)
 		err = output_write(&out, map, known.flags);
 	else if (map->map_type == BPF_MAP_TYPE_PERF_EVENT_ARRAY)

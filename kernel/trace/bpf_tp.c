@@ -34,11 +34,12 @@ void tp_array_sum_up(struct bpf_prog_array *array)
 {
 	const struct bpf_prog_array_item *item;
 
+	array->plain = array->items;
 	array->ignores_ctx = true;
 	for (item = array->items; item->prog; item++) {
 		array->reads_tp_header |= item->prog->aux->reads_tp_header;
 		if (tp_prog_sleeps(item->prog))
-			array->nr_sleepable++;
+			array->plain = item + 1;
 		else
 			array->ignores_ctx &= item->prog->aux->ignores_ctx;
 	}
@@ -76,19 +77,6 @@ int tp_array_add(struct bpf_prog_array *array, struct tp_session *session)
 }
 
 /**
- * tp_has_sleepable - whether a system call's event has programs that may sleep
- * @call:	The event.
- *
- * Called with preemption disabled.
- */
-bool tp_has_sleepable(const struct trace_event_call *call)
-{
-	const struct bpf_prog_array *array = rcu_dereference_sched(call->prog_array);
-
-	return array && array->nr_sleepable;
-}
-
-/**
  * tp_run_sleepable - run the programs of a system call's event that may sleep
  * @call:	The event.
  * @ctx:	The record that the programs see, with the registers before it; its header
@@ -100,11 +88,11 @@ bool tp_has_sleepable(const struct trace_event_call *call)
 void tp_run_sleepable(struct trace_event_call *call, void *ctx,
 		      struct tp_sleepable_run *run)
 {
-	const struct bpf_prog_array *array;
 	struct bpf_trace_run_ctx run_ctx = { .tp_record = ctx };
+	const struct bpf_prog_array_item *item;
+	const struct bpf_prog_array *array;
 	struct bpf_run_ctx *old_run_ctx;
 	const struct bpf_prog *prog;
-	int i;
 
 	might_fault();
 	rcu_read_lock_trace();
@@ -117,11 +105,11 @@ void tp_run_sleepable(struct trace_event_call *call, void *ctx,
 		perf_trace_buf_update(ctx, call->event.type);
 	migrate_disable();
 	old_run_ctx = bpf_set_run_ctx(&run_ctx.run_ctx);
-	for (i = 0; i < array->nr_sleepable; i++) {
-		prog = READ_ONCE(array->items[i].prog);
-		run_ctx.bpf_cookie = array->items[i].bpf_cookie;
+	for (item = array->items; item < array->plain; item++) {
+		prog = READ_ONCE(item->prog);
+		run_ctx.bpf_cookie = item->bpf_cookie;
 		if (!bpf_prog_run(prog, ctx))
-			run->refused |= BIT_ULL(i);
+			run->refused |= BIT_ULL(item - array->items);
 	}
 	bpf_reset_run_ctx(old_run_ctx);
 	migrate_enable();

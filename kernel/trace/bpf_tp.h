@@ -2,11 +2,10 @@
 #ifndef _TRACE_BPF_TP_H
 #define _TRACE_BPF_TP_H
 
-#include <linux/types.h>
+#include <linux/bpf.h>
+#include <linux/trace_events.h>
 
-struct bpf_prog_array;
 struct tp_session;
-struct trace_event_call;
 
 /**
  * struct tp_sleepable_run - what the sleepable BPF programs of one hit decided
@@ -22,7 +21,19 @@ struct tp_sleepable_run {
 int tp_array_add(struct bpf_prog_array *array, struct tp_session *session);
 void tp_array_sum_up(struct bpf_prog_array *array);
 
-bool tp_has_sleepable(const struct trace_event_call *call);
+/**
+ * tp_has_sleepable - whether a system call's event has programs that may sleep
+ * @call:	The event.
+ *
+ * Called with preemption disabled.
+ */
+static inline bool tp_has_sleepable(const struct trace_event_call *call)
+{
+	const struct bpf_prog_array *array = rcu_dereference_sched(call->prog_array);
+
+	return array && array->plain != array->items;
+}
+
 void tp_run_sleepable(struct trace_event_call *call, void *ctx,
 		      struct tp_sleepable_run *run);
 u64 tp_filter_sleepable(const struct tp_sleepable_run *run, int rctx);

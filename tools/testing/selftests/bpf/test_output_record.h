@@ -19,6 +19,7 @@ enum {
 	RECORD_USER		= 1 << 1,
 	RECORD_KERNEL_ID	= 1 << 2,
 	RECORD_USER_ID		= 1 << 3,
+	RECORD_KERNEL_DATA	= 1 << 4,
 };
 
 struct record {
@@ -28,7 +29,7 @@ struct record {
 	__u32 kernel_id;
 	__u32 user_id;
 	__u32 skip;
-	__u32 reserved;
+	__u32 tail;
 };
 
 #define MARK_KERNEL	((__u64)-128)

@@ -387,19 +387,31 @@ static void bad_values(int to)
 	ASSERT_EQ(test->got_size, size_in(test, 8), "head is shorter");
 	rec->size = size;
 
-	rec->stack = 1 << 4;
+	rec->stack = 1 << 5;
 	refused(test, "unknown stack", -EINVAL);
 	rec->stack = RECORD_KERNEL | RECORD_KERNEL_ID;
 	refused(test, "kernel's twice", -EINVAL);
 	rec->stack = RECORD_USER | RECORD_USER_ID;
 	refused(test, "user's twice", -EINVAL);
+	rec->stack = RECORD_KERNEL_DATA | RECORD_KERNEL;
+	refused(test, "kernel's walked and given", -EINVAL);
+	rec->stack = RECORD_KERNEL_DATA;
+	test->skel->bss->data_size = 20;
+	refused(test, "half a frame", -EINVAL);
+	test->skel->bss->with_data = false;
+	refused(test, "no frames given", -EINVAL);
+	test->skel->bss->with_data = true;
+	test->skel->bss->data_size = 0;
 	rec->stack = 0;
 	rec->skip = 256;
 	refused(test, "skip", -EINVAL);
 	rec->skip = 0;
-	rec->reserved = 1;
-	refused(test, "reserved", -EINVAL);
-	rec->reserved = 0;
+	test->skel->bss->head_size = 16;
+	rec->tail = 17;
+	refused(test, "tail beyond the memory", -EINVAL);
+	rec->tail = -1;
+	refused(test, "longest tail", -EINVAL);
+	rec->tail = 0;
 	rec->flags = 1ULL << 40;
 	refused(test, "flags", -EINVAL);
 	rec->flags = 0;
@@ -561,6 +573,67 @@ static void not_loaded(const char *name, const char *why)
 	test_output_record__destroy(skel);
 }
 
+/* The end of the program's memory ends the record, behind the data. */
+static void tails(int to)
+{
+	struct test *test = test_begin();
+	const size_t size = 33, data = 100;
+	int wrong = 0;
+	__u32 tail;
+
+	if (!test)
+		return;
+	test->skel->bss->to = to;
+	test->skel->bss->head_size = size;
+	test->skel->bss->data_size = data;
+	for (tail = 0; tail <= size; tail++) {
+		test->head.rec.tail = tail;
+		wrong += output(test) || take(test) != 1 ||
+			 test->got_size != size_in(test, size + data) ||
+			 memcmp(test->got, test->head.bytes, size - tail) ||
+			 memcmp(test->got + size - tail, test->payload, data) ||
+			 memcmp(test->got + size - tail + data,
+				test->head.bytes + size - tail, tail);
+	}
+	ASSERT_EQ(wrong, 0, "wrong");
+	test_end(test);
+}
+
+/* Frames that the program has walked, a stored stack, and a tail. */
+static void given_frames(int to)
+{
+	struct test *test = test_begin();
+	const size_t size = 24, tail = 8, frames = 5;
+	const __u64 *at;
+	size_t nr, user;
+
+	if (!test)
+		return;
+	test->skel->bss->to = to;
+	test->skel->bss->store = true;
+	test->skel->bss->head_size = size;
+	test->skel->bss->data_size = frames * sizeof(__u64);
+	test->head.rec.stack = RECORD_KERNEL_DATA | RECORD_USER_ID;
+	test->head.rec.tail = tail;
+	ASSERT_OK(output(test), "output");
+	if (!ASSERT_EQ(take(test), 1, "written"))
+		goto out;
+	user = test->skel->bss->user_bytes / sizeof(__u64);
+	ASSERT_GT(user, 0, "user frames");
+	nr = 1 + frames + 1 + user;
+	ASSERT_EQ(test->got_size, size_in(test, size + (1 + nr) * sizeof(__u64)), "size");
+	at = (const __u64 *)(test->got + size - tail);
+	ASSERT_EQ(at[0], nr, "nr");
+	ASSERT_EQ(at[1], MARK_KERNEL, "kernel's mark");
+	ASSERT_OK(memcmp(at + 2, test->payload, frames * sizeof(__u64)), "kernel's frames");
+	ASSERT_EQ(at[2 + frames], MARK_USER, "user's mark");
+	ASSERT_OK(memcmp(at + 3 + frames, test->skel->bss->user_frames,
+			 user * sizeof(__u64)), "user's frames");
+	ASSERT_OK(memcmp(at + 1 + nr, test->head.bytes + size - tail, tail), "tail");
+out:
+	test_end(test);
+}
+
 static void walked_stacks(int to)
 {
 	stacks(to, true);
@@ -596,6 +669,8 @@ void test_output_record(void)
 		{ "walked_stacks", walked_stacks },
 		{ "stored_stacks", stored_stacks },
 		{ "deleted_stack", deleted_stack },
+		{ "given_frames", given_frames },
+		{ "tails", tails },
 		{ "bad_values", bad_values },
 		{ "xdp", xdp_linear },
 		{ "xdp_of_fragments", xdp_of_fragments },
