@@ -71,8 +71,13 @@ TRACE_RULES = {
 # bpf_doc.py reads the helpers' texts, and wants a blank before the tabs.
 HELPER_RULES = {"SPACE_BEFORE_TAB"}
 
+# BPF's code that is not in kernel/bpf/.
+BPF_RULES = {"RCU_TASKS_TRACE"}
+
 # Rules that do not hold below a folder, or in a file.
 EXEMPT = {
+    "kernel/events/tp_session.c": BPF_RULES,
+    "kernel/trace/bpf_": BPF_RULES,
     "tools/": KERNEL_RULES,
     "include/trace/events/": TRACE_RULES,
     "include/uapi/linux/bpf.h": HELPER_RULES,
