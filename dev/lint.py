@@ -12,7 +12,6 @@ those named. One line each: check, files, findings; exit status 1 if there is an
   shellcheck    all shell scripts
   python        all Python files compile
   codespell     all texts
-  clang-format  a hint: lines of the overlay's C files that it would move; never fails
 
   --baseline    write dev/lint.baseline: what sparse says of the edited files in the base
 
@@ -22,7 +21,6 @@ Examples:
 """
 
 import collections
-import difflib
 import functools
 import os
 import re
@@ -256,19 +254,6 @@ class Lint:
         ]
         return len(files), self._run("codespell", "-L", WORDS, *files) if files else []
 
-    def clang_format(self) -> tuple[int, list[str]]:
-        style = self.tree.build / "linux-base" / ".clang-format"
-        moved = 0
-        for path in self._c_files():
-            text = (self.root / path).read_text(errors="replace").splitlines()
-            wanted = self._run("clang-format", f"--style=file:{style}", self.root / path)
-            moved += (
-                sum(line.startswith("- ") for line in difflib.ndiff(text, wanted))
-                if len(text) < 3000
-                else 0
-            )
-        return len(self._c_files()), [f"{moved} lines would move"] if moved else []
-
 
 CHECKS: dict[str, Callable[[Lint], tuple[int, list[str]]]] = {
     "checkpatch": Lint.checkpatch,
@@ -278,7 +263,6 @@ CHECKS: dict[str, Callable[[Lint], tuple[int, list[str]]]] = {
     "shellcheck": Lint.shellcheck,
     "python": Lint.python,
     "codespell": Lint.codespell,
-    "clang-format": Lint.clang_format,
 }
 
 
@@ -301,16 +285,10 @@ def main() -> int:
             files, findings = CHECKS[name](lint)
         except Failure as error:
             files, findings = 0, [f"{name}: {error}"]
-        hint = name == "clang-format"
         for line in findings:
-            if not hint:
-                print(line, file=sys.stderr)
-        print(
-            f"{name + ':':14}{files:4} files, "
-            + (findings[0] + " (a hint)" if hint and findings else f"{len(findings)} findings"),
-            flush=True,
-        )
-        if findings and not hint:
+            print(line, file=sys.stderr)
+        print(f"{name + ':':14}{files:4} files, {len(findings)} findings", flush=True)
+        if findings:
             failed.append(name)
     if failed:
         raise Failure(f"{', '.join(failed)}: findings above; mend them")
