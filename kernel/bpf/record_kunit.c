@@ -111,4 +111,5 @@ static struct kunit_suite record_suite = {
 	.init = record_test_init,
 	.test_cases = record_cases,
 };
+
 kunit_test_suite(record_suite);

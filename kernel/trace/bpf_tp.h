@@ -18,6 +18,8 @@ struct tp_sleepable_run {
 };
 
 #ifdef CONFIG_BPF_EVENTS
+u64 bpf_get_stack_sleepable(u64 r1, u64 r2, u64 r3, u64 r4, u64 r5);
+
 int tp_array_add(struct bpf_prog_array *array, struct tp_session *session);
 void tp_array_sum_up(struct bpf_prog_array *array);
 

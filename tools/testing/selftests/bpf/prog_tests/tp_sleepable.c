@@ -40,8 +40,10 @@ static struct test_tp_sleepable *load(void)
 	bpf_program__set_flags(skel->progs.switch_sleepable, BPF_F_SLEEPABLE);
 	if (ASSERT_OK(test_tp_sleepable__load(skel), "load")) {
 		skel->bss->watched = getpid();
-		skel->bss->verdict = skel->bss->plain_verdict = 1;
-		skel->bss->err = skel->bss->plain_err = NOT_RUN;
+		skel->bss->verdict = 1;
+		skel->bss->plain_verdict = 1;
+		skel->bss->err = NOT_RUN;
+		skel->bss->plain_err = NOT_RUN;
 		return skel;
 	}
 	test_tp_sleepable__destroy(skel);
@@ -412,8 +414,8 @@ static void check_no_tail_call(struct test_tp_sleepable *skel)
 
 static void test_limits(void)
 {
+	struct bpf_tracepoint_opts opts = { .sz = sizeof(opts) };
 	struct test_tp_sleepable *skel = load();
-	LIBBPF_OPTS(bpf_tracepoint_opts, opts);
 	struct bpf_link *links[MOST + 1] = {};
 	int i;
 

@@ -28,7 +28,7 @@ char exit_path[PATH_MAX] = {};
 char plain_path[PATH_MAX] = {};
 long stack = 0;
 
-static const char *path_arg = 0;
+static const char *path_arg;
 static __u64 frames[16];
 
 struct enter_args {
