@@ -35,6 +35,7 @@ from stepqueue import Failure, Step, Tree, patch_heads, run_tool, say, __doc__ a
 
 # Words of the trade that codespell takes for misspelt ones.
 WORDS = "copyin,filp,fpr,ser,ue,inout,mis,te,nd"
+INCLUDED = re.compile(r'^#include "(\S+\.c)"', re.M)
 FINDING = re.compile(r"^(\S+?\.[chS]):\d+:(?:\d+:)? (warning|error): (.*)$")
 
 
@@ -189,11 +190,19 @@ class Lint:
         )
 
     def _objects(self, paths: list[str]) -> list[str]:
-        """C files that the kernel's own make builds here: no programs, no other architectures."""
+        """C files that the kernel's own make builds here: no programs, no other architectures,
+        no parts of other files."""
+        files = [path for path in self.overlay if path.endswith(".c")]
+        parts = {
+            str(Path(path).with_name(name))
+            for path in files
+            for name in INCLUDED.findall((self.root / path).read_text())
+        }
         return [
             path
             for path in paths
             if path.endswith(".c")
+            and path not in parts
             and path.split("/")[0] not in ("tools", "samples")
             and (path.startswith("arch/x86/") or not path.startswith("arch/"))
         ]
