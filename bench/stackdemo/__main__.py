@@ -5,7 +5,6 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from . import report, tables
@@ -79,21 +78,15 @@ def write(path: Path, text: str) -> None:
 
 
 def make_recordings(workloads: Sequence[Workload], seconds: float, into: Path) -> None:
-    """All of them, one guest a kernel."""
+    """All of them, one boot a kernel."""
     check_kernels()
     if LUA in workloads:
         build_variants()
     tables.fill(workloads)
-
-    def record_one(kernel: str) -> None:
+    for kernel in KERNELS:
         start = time.monotonic()
         record(kernel, workloads, seconds, into)
         say(f"{kernel} kernel: done in {time.monotonic() - start:.0f} s")
-
-    # Side by side: a guest is mostly one program and one perf.
-    with ThreadPoolExecutor(len(KERNELS)) as pool:
-        for done in [pool.submit(record_one, kernel) for kernel in KERNELS]:
-            done.result()
 
 
 def demo(options: argparse.Namespace) -> int:
