@@ -39,4 +39,12 @@ static inline int tp_event_open(struct perf_event_attr *attr, const char *event,
 	return syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
+/* What an event has counted, or -1. */
+static inline long tp_event_count(int fd)
+{
+	__u64 count;
+
+	return read(fd, &count, sizeof(count)) == sizeof(count) ? count : -1;
+}
+
 #endif

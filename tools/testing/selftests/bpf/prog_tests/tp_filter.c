@@ -58,13 +58,6 @@ static int event_open(const struct point *point, pid_t pid, int cpu, bool inheri
 	return tp_event_open(&attr, point->event, pid, cpu);
 }
 
-static long event_count(int fd)
-{
-	__u64 count;
-
-	return read(fd, &count, sizeof(count)) == sizeof(count) ? count : -1;
-}
-
 /* What an event of this process sees of this task's hits. */
 static long count_hits(const struct point *point)
 {
@@ -74,7 +67,7 @@ static long count_hits(const struct point *point)
 	if (fd < 0)
 		return -1;
 	hit(point);
-	count = event_count(fd);
+	count = tp_event_count(fd);
 	close(fd);
 	return count;
 }
@@ -165,7 +158,7 @@ static struct counts stranger_hits(struct stranger *stranger, const struct point
 	    ASSERT_EQ(write(stranger->order[1], "", 1), 1, "order") &&
 	    ASSERT_EQ(read(stranger->answer[0], &counts.strangers, sizeof(long)),
 		      sizeof(long), "answer"))
-		counts.ours = event_count(fd);
+		counts.ours = tp_event_count(fd);
 	close(fd);
 	return counts;
 }
@@ -252,7 +245,7 @@ static long count_hits_of_child(const struct point *point)
 		_exit(0);
 	}
 	if (ASSERT_EQ(waitpid(pid, NULL, 0), pid, "child"))
-		count = event_count(fd);
+		count = tp_event_count(fd);
 	close(fd);
 	return count;
 }
@@ -386,7 +379,7 @@ static void test_events_of_woken_task(void)
 			    !ASSERT_EQ(write(pipes[1], "", 1), 1, "write"))
 				break;
 		}
-		count = event_count(fd);
+		count = tp_event_count(fd);
 		ASSERT_GE(count, WAKEUPS, "wakeups");
 		ASSERT_LT(count, 2 * WAKEUPS, "doubled");
 		close(fd);

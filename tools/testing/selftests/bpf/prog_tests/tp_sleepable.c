@@ -238,13 +238,6 @@ out:
 	test_tp_sleepable__destroy(skel);
 }
 
-static long event_count(int fd)
-{
-	__u64 count;
-
-	return read(fd, &count, sizeof(count)) == sizeof(count) ? count : -1;
-}
-
 /* While a task sleeps in a program, others hit, and all programs and events go. */
 static void test_detach_asleep(void)
 {
@@ -269,7 +262,7 @@ static void test_detach_asleep(void)
 		hit_often();
 		ASSERT_EQ(skel->bss->hits, HITS, "hits of others");
 		ASSERT_EQ(skel->bss->plain_hits, HITS, "plain hits of others");
-		ASSERT_EQ(event_count(fd), 0, "dropped");
+		ASSERT_EQ(tp_event_count(fd), 0, "dropped");
 	}
 	bpf_link__destroy(skel->links.enter_sleepable);
 	skel->links.enter_sleepable = NULL;
@@ -277,7 +270,7 @@ static void test_detach_asleep(void)
 	skel->links.enter_plain = NULL;
 	hit_often();
 	ASSERT_EQ(skel->bss->hits, HITS, "detached");
-	ASSERT_EQ(event_count(fd), HITS, "not dropped");
+	ASSERT_EQ(tp_event_count(fd), HITS, "not dropped");
 	/* The last event of the session that the sleeper's hit will drop. */
 	close(fd);
 	usleep(100000);
@@ -342,7 +335,7 @@ static pid_t stranger_start(int *order, int *answer)
 		close(to[1]);
 		write(from[1], &byte, 1);
 		read(to[0], &byte, 1);
-		count = fd < 0 ? -1 : event_count(fd);
+		count = fd < 0 ? -1 : tp_event_count(fd);
 		write(from[1], &count, sizeof(count));
 		_exit(0);
 	}
@@ -376,7 +369,7 @@ static void check_verdict(int verdict, int plain_verdict, long expected)
 		hit_often();
 		ASSERT_EQ(skel->bss->hits, HITS, "sleepable hits");
 		ASSERT_EQ(skel->bss->plain_hits, HITS, "plain hits");
-		ASSERT_EQ(event_count(fd), expected, "ours");
+		ASSERT_EQ(tp_event_count(fd), expected, "ours");
 	}
 	write(order, "", 1);
 	read(answer, &strangers, sizeof(strangers));

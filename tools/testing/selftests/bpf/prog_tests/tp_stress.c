@@ -175,20 +175,13 @@ static int run_attacher(time_t end, unsigned int random)
 	return 0;
 }
 
-static __u64 event_count(int fd)
-{
-	__u64 count;
-
-	return read(fd, &count, sizeof(count)) == sizeof(count) ? count : -1ull;
-}
-
 /* What it hits is what it counts. */
 static int run_witness(time_t end, unsigned int random)
 {
 	struct perf_event_attr attr = {};
 	int renames = tp_event_open(&attr, "task/task_rename", 0, -1);
 	int calls = tp_event_open(&attr, "syscalls/sys_enter_getpgid", 0, -1);
-	__u64 hits;
+	long hits;
 
 	if (renames < 0 || calls < 0)
 		return 1;
@@ -196,10 +189,10 @@ static int run_witness(time_t end, unsigned int random)
 		rename_once(hits);
 		syscall(SYS_getpgid, 0);
 	}
-	if (event_count(renames) == hits && event_count(calls) == hits)
+	if (tp_event_count(renames) == hits && tp_event_count(calls) == hits)
 		return 0;
-	fprintf(stderr, "witness: %llu hits, %llu renames, %llu calls\n", hits,
-		event_count(renames), event_count(calls));
+	fprintf(stderr, "witness: %ld hits, %ld renames, %ld calls\n", hits,
+		tp_event_count(renames), tp_event_count(calls));
 	return 1;
 }
 

@@ -46,7 +46,7 @@ struct {
 	__uint(value_size, DEPTH * sizeof(struct bpf_stack_build_id));
 } build_ids SEC(".maps");
 
-/* bpf_output_record() reads the structure and writes the bytes behind it. */
+/* What a program passes to bpf_output_record(): the structure, then the first piece. */
 struct head {
 	struct record rec;
 	char bytes[HEAD_MAX];
