@@ -20,8 +20,8 @@ test: ## All test suites but those on the debug kernel
 test-debug: ## The unwinder's and KUnit's tests with KASAN, lockdep, UBSAN, kmemleak
 	@dev/check unwind-debug kunit-debug
 
-test-base: ## The stack map's tests on the base kernel: those listed must fail there
-	@dev/check stackmap-base
+test-base: ## What needs the base kernel: the stack map's tests there, the demo on both
+	@dev/check stackmap-base demo-both
 
 kernel: ## Build the kernel with the series
 	@dev/kernel series

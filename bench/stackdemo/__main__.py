@@ -24,6 +24,7 @@ EXAMPLES = """\
 examples:
   bench/demo                     all of it; the kernels must be built (make kernel)
   bench/demo --only xz,nginx     some of the programs
+  bench/demo --kernel series     without the base kernel, which needs not be built
   bench/demo --quick             one second a recording, to try things out
   bench/demo --seconds 20        smoother figures
   bench/demo --report            read the recordings of the last run again
@@ -65,6 +66,8 @@ def arguments() -> argparse.Namespace:
                         help="the same as --seconds 1")
     parser.add_argument("--only", type=chosen, default=list(WORKLOADS), metavar="NAME[,NAME]",
                         help="of " + ", ".join(workload.name for workload in WORKLOADS))
+    parser.add_argument("--kernel", choices=("both", "series"), default="both",
+                        help="record on both kernels, or on the series only (default: both)")
     parser.add_argument("--report", action="store_true",
                         help="record nothing; report on the recordings that are there")
     return parser.parse_args()
@@ -77,13 +80,14 @@ def write(path: Path, text: str) -> None:
     partial.replace(path)
 
 
-def make_recordings(workloads: Sequence[Workload], seconds: float, into: Path) -> None:
+def make_recordings(workloads: Sequence[Workload], kernels: Sequence[str], seconds: float,
+                    into: Path) -> None:
     """All of them, one boot a kernel."""
-    check_kernels()
+    check_kernels(kernels)
     if LUA in workloads:
         build_variants()
     tables.fill(workloads)
-    for kernel in KERNELS:
+    for kernel in kernels:
         start = time.monotonic()
         record(kernel, workloads, seconds, into)
         say(f"{kernel} kernel: done in {time.monotonic() - start:.0f} s")
@@ -92,16 +96,18 @@ def make_recordings(workloads: Sequence[Workload], seconds: float, into: Path) -
 def demo(options: argparse.Namespace) -> int:
     """Build, record, report; the exit status."""
     workloads: list[Workload] = options.only
+    kernels = KERNELS if options.kernel == "both" else (options.kernel,)
     OUT.mkdir(parents=True, exist_ok=True)
     into = default_into()
     if not options.report:
-        make_recordings(workloads, options.seconds, into)
+        make_recordings(workloads, kernels, options.seconds, into)
     results: report.Results = {}
     for workload in workloads:
-        checksum = check_same_work(workload, into)
+        runs = [run for run in workload.runs if run.kernel in kernels]
+        checksum = check_same_work(workload.name, runs, into)
         say(f"{workload.name}: all runs computed {checksum}; reading the recordings")
         results |= {run: report.Measured(read(run.path(into)), run.program)
-                    for run in workload.runs}
+                    for run in runs}
     write(OUT / "table.md", report.document(workloads, results))
     write(OUT / "misses.txt", report.all_misses(workloads, results))
     write(OUT / "flamegraph.html", report.flamegraph(workloads, results))

@@ -57,6 +57,11 @@ class Measured:
 Results = dict[Run, Measured]
 
 
+def recorded(workloads: Sequence[Workload], results: Results) -> list[Run]:
+    """The runs that there are results of: of one kernel, or of both."""
+    return [run for workload in workloads for run in workload.runs if run in results]
+
+
 def row(run: Run, measured: Measured) -> tuple[str, ...]:
     """The table's row of one recording."""
     figures = measured.figures
@@ -71,11 +76,10 @@ def rows(workloads: Sequence[Workload], results: Results) -> list[tuple[str, ...
     """All rows; a program is named in its first."""
     found: list[tuple[str, ...]] = []
     last = None
-    for workload in workloads:
-        for run in workload.runs:
-            cells = row(run, results[run])
-            found.append(cells if cells[0] != last else ("", *cells[1:]))
-            last = cells[0]
+    for run in recorded(workloads, results):
+        cells = row(run, results[run])
+        found.append(cells if cells[0] != last else ("", *cells[1:]))
+        last = cells[0]
     return found
 
 
@@ -97,14 +101,18 @@ def ratio_at_equal_depth(results: Results) -> float:
 
 def sizes(workloads: Sequence[Workload], results: Results) -> str:
     """A line on sizes, and one more where Lua has been recorded."""
+    lines = []
     times = [f"{workload.name} {ratio(results, workload.dwarf, workload.ours):.0f}"
-             for workload in workloads]
-    text = f"Bytes of a dwarf sample in those of ours: {', '.join(times)}."
+             for workload in workloads if workload.dwarf in results]
+    if times:
+        lines.append(f"Bytes of a dwarf sample in those of ours: {', '.join(times)}.")
     if LUA in workloads:
-        text += (f"\nLua: ours takes {ratio(results, LUA.ours, LUA_FRAME_POINTERS):.2f} x the bytes "
-                 f"of frame pointers, {ratio_at_equal_depth(results):.2f} x at equal depth; "
-                 f"dwarf {ratio(results, LUA.dwarf, LUA_FRAME_POINTERS):.1f} x.")
-    return text
+        line = (f"Lua: ours takes {ratio(results, LUA.ours, LUA_FRAME_POINTERS):.2f} x the bytes "
+                f"of frame pointers, {ratio_at_equal_depth(results):.2f} x at equal depth")
+        if LUA.dwarf in results:
+            line += f"; dwarf {ratio(results, LUA.dwarf, LUA_FRAME_POINTERS):.1f} x"
+        lines.append(f"{line}.")
+    return "\n".join(lines)
 
 
 def ended(measured: Measured, limit: int) -> str:
@@ -127,7 +135,7 @@ def lost_chains(workloads: Sequence[Workload], results: Results) -> str:
 def all_misses(workloads: Sequence[Workload], results: Results) -> str:
     """The places of every recording, for those who look for the cause."""
     lines = []
-    for run in (run for workload in workloads for run in workload.runs):
+    for run in recorded(workloads, results):
         measured = results[run]
         lines.append(f"{run.name}: {len(measured.samples)} samples")
         found = misses(measured.samples, measured.program, measured.codes)
@@ -139,11 +147,14 @@ def failures(workloads: Sequence[Workload], results: Results) -> list[str]:
     """What the demo promises and these results do not show."""
     found = []
     for workload in workloads:
-        ours, base = results[workload.ours].figures, results[workload.base].figures
+        ours = results[workload.ours].figures
         if ours is None or ours.complete < MIN_OURS:
             found.append(f"{workload.name}: series kernel: {share(ours)} of the samples reach the "
                          f"start of their thread; at least {MIN_OURS:g} % are expected: "
                          f"{ended(results[workload.ours], CAUSES) or 'no samples'}")
+        if workload.base not in results:
+            continue
+        base = results[workload.base].figures
         if base is None or base.complete > MAX_BASE:
             found.append(f"{workload.name}: base kernel: {share(base)} of the samples reach the "
                          f"start of their thread; at most {MAX_BASE:g} % are expected: "
@@ -170,18 +181,23 @@ def hottest(workload: Workload, results: Results) -> str:
     return f"{workload.name}:\n{top_stacks(fold(ours.samples, ours.codes), 1)}"
 
 
+def remarks(workloads: Sequence[Workload], results: Results) -> list[str]:
+    """What stands below the table, a paragraph each."""
+    said = (notes(workloads), sizes(workloads, results), lost_chains(workloads, results))
+    return [paragraph for paragraph in said if paragraph]
+
+
 def text(workloads: Sequence[Workload], results: Results) -> str:
     """What is printed."""
     stacks = "\n".join(hottest(workload, results) for workload in workloads)
-    return (f"{aligned(HEAD, rows(workloads, results))}\n\n{notes(workloads)}\n\n"
-            f"{sizes(workloads, results)}\n\n{lost_chains(workloads, results)}\n\n"
-            f"The hottest stack of each on the series kernel, root first:\n{stacks}\n")
+    return "\n\n".join((aligned(HEAD, rows(workloads, results)), *remarks(workloads, results),
+                        f"The hottest stack of each on the series kernel, root first:\n{stacks}\n"))
 
 
 def document(workloads: Sequence[Workload], results: Results) -> str:
     """The same table as Markdown."""
-    return (f"{markdown(HEAD, rows(workloads, results))}\n\n{notes(workloads)}\n\n"
-            f"{sizes(workloads, results)}\n\n{lost_chains(workloads, results)}\n")
+    return "\n\n".join((markdown(HEAD, rows(workloads, results)),
+                        *remarks(workloads, results))) + "\n"
 
 
 def graph(title: str, run: Run, measured: Measured) -> Graph:
@@ -198,8 +214,9 @@ def flamegraph(workloads: Sequence[Workload], results: Results,
                sources: Path | None = None) -> str:
     """The page: before and after, a tab for each program."""
     tabs = [Tab(workload.name,
-                (graph("Base kernel", workload.base, results[workload.base]),
-                 graph("This series", workload.ours, results[workload.ours])))
+                tuple(graph(title, run, results[run])
+                      for title, run in (("Base kernel", workload.base), ("This series", workload.ours))
+                      if run in results))
             for workload in workloads]
     intro = ("Programs without frame pointers, recorded by stock perf; all but lua are the files "
              "that Debian ships. The width of each graph is all of its samples, the start of the "

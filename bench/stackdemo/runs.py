@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .common import OUT, REPO, DemoError, say, shown
-from .workloads import KERNELS, Run, Workload
+from .workloads import Run, Workload
 
 FREQUENCY = 999
 
@@ -19,9 +19,9 @@ def remove(runs: Sequence[Run], into: Path) -> None:
             (into / f"{run.name}.{ending}").unlink(missing_ok=True)
 
 
-def check_kernels() -> None:
+def check_kernels(kernels: Sequence[str]) -> None:
     """Say at once that a kernel is missing, not after the first recordings."""
-    for kernel in KERNELS:
+    for kernel in kernels:
         image = REPO / ".build/obj" / kernel / "vmlinux"
         if not image.is_file():
             raise DemoError(f"{kernel} kernel: not built; run dev/kernel {kernel}")
@@ -49,10 +49,10 @@ def record(kernel: str, workloads: Sequence[Workload], seconds: float, into: Pat
                         f"see above and the logs in {shown(into)}")
 
 
-def check_same_work(workload: Workload, into: Path) -> str:
-    """All runs must have computed the same; return the checksum."""
+def check_same_work(name: str, runs: Sequence[Run], into: Path) -> str:
+    """All runs of a workload must have computed the same; return the checksum."""
     seen: dict[str, list[str]] = {}
-    for run in workload.runs:
+    for run in runs:
         path = into / f"{run.name}.out"
         text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
         match = re.search(r"^checksum ([0-9a-f]{8}) rounds \d+$", text, re.MULTILINE)
@@ -61,7 +61,7 @@ def check_same_work(workload: Workload, into: Path) -> str:
                             f"see {run.name}.log beside it")
         seen.setdefault(match[1], []).append(run.name)
     if len(seen) > 1:
-        raise DemoError(f"{workload.name}: the runs computed different checksums: " + "; ".join(
+        raise DemoError(f"{name}: the runs computed different checksums: " + "; ".join(
             f"{value} in {', '.join(names)}" for value, names in seen.items()))
     return next(iter(seen))
 

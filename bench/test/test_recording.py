@@ -14,7 +14,7 @@ from helper import DATA, Scratch
 from stackdemo import __main__ as cli
 from stackdemo import common, perf, runs, tables
 from stackdemo.common import REPO, DemoError
-from stackdemo.workloads import LUA, WORKLOADS, stock
+from stackdemo.workloads import KERNELS, LUA, WORKLOADS, stock
 
 STATS = "Aggregated stats:\n        SAMPLE events: {n:10}  (99.1%)\n  LOST_SAMPLES events: 1 ( 0.0%)\n" \
         "cpu-clock:u stats:\n  SAMPLE events: {n}\n  LOST_SAMPLES events:          9\n"
@@ -150,14 +150,14 @@ class RecordTest(Scratch):
     def test_a_kernel_that_is_not_built(self):
         with mock.patch.object(runs, "REPO", self.dir), \
                 self.assertRaisesRegex(DemoError, "base kernel: not built; run dev/kernel base"):
-            runs.check_kernels()
+            runs.check_kernels(KERNELS)
 
 
 class SameWorkTest(Scratch):
     def outputs(self, texts: list[str]) -> str:
         for run, text in zip(LUA.runs, texts):
             (self.dir / f"{run.name}.out").write_text(text, encoding="utf-8")
-        return runs.check_same_work(LUA, self.dir)
+        return runs.check_same_work(LUA.name, LUA.runs, self.dir)
 
     def test_equal_checksums(self):
         texts = [f"checksum 0123abcd rounds {i}\n" for i in range(len(LUA.runs))]

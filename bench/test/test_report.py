@@ -77,6 +77,22 @@ class TextTest(unittest.TestCase):
     def test_lua_is_told_of_only_where_it_was_recorded(self):
         self.assertNotIn("Lua", report.text([TOOL], tool_results()))
 
+    def test_series_alone(self):
+        results = {run: measured for run, measured in (lua_results() | tool_results()).items()
+                   if run.kernel == "series"}
+        lines = report.text([TOOL, LUA], results).splitlines()
+        self.assertEqual([line for line in lines if " base " in line], [])
+        self.assertIn("Lua: ours takes 1.20 x the bytes of frame pointers, 1.20 x at equal depth.",
+                      lines)
+        self.assertEqual(report.failures([TOOL, LUA], results), [])
+        self.assertNotIn("Base kernel", report.flamegraph([TOOL, LUA], results))
+        self.assertIn("This series", report.flamegraph([TOOL, LUA], results))
+        only = tool_results(ours=[LOST] * 100)
+        del only[TOOL.base], only[TOOL.dwarf]
+        self.assertEqual(len(report.failures([TOOL], only)), 1)
+        self.assertNotIn("dwarf", report.text([TOOL], only))
+        self.assertNotIn("\n\n\n", report.text([TOOL], only))
+
     def test_run_without_samples(self):
         rows = report.rows([TOOL], tool_results(ours=[]))
         self.assertEqual(rows[2], ("", "series", "fp,defer", "0", "0", "", "", "", ""))

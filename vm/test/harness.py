@@ -4,7 +4,7 @@
 
 usage: vm/test/run [--kernel NAME] [CASE...]
 
-  vm/test/run                         all cases, on the base kernel
+  vm/test/run                         all cases, on the series kernel
   vm/test/run lost_panic splat_warn   two of them
 
 Outputs: a line per case, then the line that the runner of suites reads.
@@ -43,7 +43,7 @@ import splat  # noqa: E402
 
 BOOT_SECONDS = 60  # a guest on a busy machine; a whole run takes about 3 s
 JOBS = 2
-KERNEL = "base"
+KERNEL = "series"
 SCRATCH = REPO / ".build" / "vm" / "test"
 
 Case = Callable[[], None]
