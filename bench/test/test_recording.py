@@ -243,7 +243,8 @@ class DemoTest(Scratch):
             run.path(into).write_text("", encoding="utf-8")
             (into / f"{run.name}.out").write_text("checksum 0123abcd rounds 1\n", encoding="utf-8")
         out, err = io.StringIO(), io.StringIO()
-        options = argparse.Namespace(report=True, seconds=1.0, only=[workload])
+        options = argparse.Namespace(report=True, seconds=1.0, only=[workload],
+                                     kernel="both")
         with mock.patch.object(cli, "OUT", self.dir), \
                 mock.patch.object(cli, "default_into", lambda: into), \
                 mock.patch.object(cli, "arguments", lambda: options), \
