@@ -57,6 +57,7 @@ KEEP_RUNS = 20
 # How often a guest may be started, and in how many seconds its command has to begin
 BOOTS = 3
 BOOT_SECONDS = 120
+MIN_BOOT_SECONDS = 30
 KERNELS = ("base", "series", "debug", "kcsan", "btf", "base-btf")
 LOG_TAIL = 40
 PR_SET_PDEATHSIG = 1
@@ -131,7 +132,9 @@ class Guest:
         """In which the command has to begin; KUnit's suites run before it."""
         if self.accel == "kvm" or self.args.kunit:
             return math.inf
-        return BOOT_SECONDS * (3 if self.args.kernel in ("debug", "kcsan") else 1)
+        seconds = BOOT_SECONDS * (3 if self.args.kernel in ("debug", "kcsan") else 1)
+        # Soon enough to boot again, instead of a guest without a command at the deadline.
+        return min(seconds, max(self.timeout / 2, MIN_BOOT_SECONDS)) if self.timeout else seconds
 
     def channel(self, name: str) -> int:
         """A new channel; returns the descriptor for QEMU's end."""
