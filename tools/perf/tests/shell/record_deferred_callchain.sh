@@ -1,0 +1,100 @@
+#!/bin/sh
+# perf record deferred callchain tests
+# SPDX-License-Identifier: GPL-2.0
+
+set -e
+
+err=0
+perfdata=$(mktemp /tmp/__perf_test.perf.data.XXXXX)
+log=$(mktemp /tmp/__perf_test.defer.log.XXXXX)
+
+cleanup() {
+  rm -f ${perfdata} ${perfdata}.old ${log}
+  trap - EXIT TERM INT
+}
+
+trap_cleanup() {
+  cleanup
+  exit 1
+}
+trap trap_cleanup EXIT TERM INT
+
+# the samples whose callchain has the caller of the workload's loop, and all of them
+count_samples() {
+  perf script -i ${perfdata} -F comm,event,ip,sym "$@" 2> /dev/null |
+    awk '/cpu-clock/ { all++; open = 1; next }
+      open && /parent/ { found++; open = 0 }
+      END { print found + 0, all + 0 }'
+}
+
+test_merge() {
+  echo "Deferred callchain merge test"
+
+  if ! perf record --call-graph fp,defer -e cpu-clock -o ${perfdata} -- \
+    perf test -w leafloop 2> ${log}
+  then
+    echo "Deferred callchain merge test [Failed record]"
+    err=1
+    return
+  fi
+  if grep -q "cannot defer callchains" ${log}
+  then
+    echo "Deferred callchain merge test [Skipped missing kernel support]"
+    err=2
+    return
+  fi
+  # shellcheck disable=SC2046
+  set -- $(count_samples)
+  if [ "$2" -lt 10 ] || [ "$1" -lt $(($2 * 8 / 10)) ]
+  then
+    echo "Deferred callchain merge test [Failed $1 of $2 samples have user frames]"
+    err=1
+    return
+  fi
+  echo "Deferred callchain merge test [Success]"
+}
+
+test_no_merge() {
+  echo "Deferred callchains apart test"
+
+  # shellcheck disable=SC2046
+  set -- $(count_samples --no-merge-callchains)
+  if [ "$1" != 0 ]
+  then
+    echo "Deferred callchains apart test [Failed $1 of $2 samples have user frames]"
+    err=1
+    return
+  fi
+  if ! perf script -i ${perfdata} --no-merge-callchains 2> /dev/null |
+    grep -q "PERF_RECORD_CALLCHAIN_DEFERRED cookie: 0x[0-9a-f]*, frames: [1-9]"
+  then
+    echo "Deferred callchains apart test [Failed no record]"
+    err=1
+    return
+  fi
+  echo "Deferred callchains apart test [Success]"
+}
+
+test_report() {
+  echo "Deferred callchain report test"
+
+  if ! perf report -i ${perfdata} --stdio -q --no-children -g caller 2> /dev/null |
+    grep -q leaf
+  then
+    echo "Deferred callchain report test [Failed no callchain]"
+    err=1
+    return
+  fi
+  echo "Deferred callchain report test [Success]"
+}
+
+test_merge
+if [ $err = 0 ]; then
+  test_no_merge
+fi
+if [ $err = 0 ]; then
+  test_report
+fi
+
+cleanup
+exit $err
