@@ -48,6 +48,7 @@ ROUND_SECONDS = 1200
 # Limits for a guest that is emulated on a busy machine. They end a run that hangs;
 # none of them is waited for otherwise.
 READY_SECONDS = 900
+# Beside that, twice the length of a load: samplers find symbols when they end.
 STOP_SECONDS = 900
 GUEST_SECONDS = 900
 # A load that has been told to stop may need this much longer.
@@ -138,7 +139,8 @@ def bpftrace_counts(path: Path) -> tuple[str, bool]:
     return f"stacks: {listed}; {frames} frames", all(stacks.values()) and frames > 0
 
 
-PERF = ["perf", "record", "-q", "-a", "-e", "cpu-clock", "-F", "99"]
+# Without --buildid-all, perf reads all of its samples again before it ends.
+PERF = ["perf", "record", "-q", "-a", "--buildid-all", "-e", "cpu-clock", "-F", "99"]
 SAMPLERS = [
     Sampler("perf-at-once", [*PERF, "-g"], "perf-at-once.data", read_perf),
     Sampler("perf-deferred", [*PERF, "--call-graph", "fp,defer"], "perf-deferred.data",
@@ -224,14 +226,14 @@ class Running:
                     return True
         return False
 
-    def finish(self, deadline: float) -> str:
+    def finish(self, begin: float, limit: float) -> str:
         """Empty when it lived until now and ended by itself, else what went wrong."""
         try:
-            status = self.process.wait(max(1, deadline - time.monotonic()))
+            status = self.process.wait(max(1, begin + limit - time.monotonic()))
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-            return f"did not end within {STOP_SECONDS} seconds"
+            return f"did not end within {limit} seconds"
         # perf ends by the signal that it was sent.
         return "" if status in (0, -signal.SIGINT) else f"exit status {status}"
 
@@ -255,7 +257,12 @@ def start_samplers(options: argparse.Namespace, out: Path) -> list[Running]:
     return bpf + perf
 
 
-def stop_samplers(running: list[Running]) -> dict[str, str]:
+def stop_seconds(seconds: int) -> int:
+    """In which samplers of such loads have to end."""
+    return STOP_SECONDS + 2 * seconds
+
+
+def stop_samplers(running: list[Running], limit: int) -> dict[str, str]:
     trouble = {}
     for r in running:
         if r.process.poll() is not None:
@@ -263,9 +270,9 @@ def stop_samplers(running: list[Running]) -> dict[str, str]:
         elif not r.is_ready():
             trouble[r.sampler.name] = f"did not begin within {READY_SECONDS} seconds"
         r.process.send_signal(signal.SIGINT)
-    deadline = time.monotonic() + STOP_SECONDS
+    begin = time.monotonic()
     for r in running:
-        why = r.finish(deadline)
+        why = r.finish(begin, limit)
         if why:
             trouble.setdefault(r.sampler.name, why)
     return trouble
@@ -306,7 +313,7 @@ def guest_round(options: argparse.Namespace, number: int, seconds: int, out: Pat
         trouble[load] = run_load(load, command, share, out)
         say(f"round {number}: {load} ended after {time.monotonic() - begin:.0f} s")
     begin = time.monotonic()
-    trouble |= stop_samplers(running)
+    trouble |= stop_samplers(running, stop_seconds(seconds))
     say(f"samplers ended within {time.monotonic() - begin:.0f} s")
     (out / "trouble.json").write_text(json.dumps(trouble, indent=1) + "\n")
 
@@ -440,7 +447,7 @@ def run_guest(options: argparse.Namespace) -> int:
     turns = rounds(options.seconds)
     for number in range(1, len(turns) + 1):
         (OUT / f"round-{number}").mkdir(parents=True)
-    each = READY_SECONDS + STOP_SECONDS + 3 * GRACE_SECONDS
+    each = READY_SECONDS + stop_seconds(max(turns)) + 3 * GRACE_SECONDS
     limit = GUEST_SECONDS + 3 * options.seconds + len(turns) * each
     print(f"# seed {options.seed}, kernel {options.kernel}, {options.seconds} s of each load",
           flush=True)

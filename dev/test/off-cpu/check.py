@@ -7,12 +7,13 @@ usage: check.py kinds NAME WAITS TRACE SCRIPT NANOSECONDS
 
 WAITS is the output of waits, TRACE the trace file of sched_switch and sched_wakeup with the clock
 mono, SCRIPT the output of "perf script -F comm,tid,time,period,event,ip,sym,dso", REPORT that of
-"perf report -F period -s tid,task_state -t ';'". Prints a line "ok NAME..." or "not ok NAME...":
+"perf report -F period -s pid,task_state -t ';'". Prints a line "ok NAME..." or "not ok NAME...":
 
   kinds   for each kind of wait: the time in samples with its function is that of the intervals of
           NANOSECONDS at least, and their stacks are whole, with a kernel part unless
           NANOSECONDS is 0
-  totals  the time of all threads of waits in each state that is reported, within ERROR
+  totals  the time of all threads of waits in each state that is reported; each differs by
+          ERROR of all their time at most, as the trace lacks what they did before their exec
   stacks  there are COUNT samples with FUNCTION at least
 """
 
@@ -28,7 +29,7 @@ FRAME = re.compile(r"^\s+([0-9a-f]+) (\S+).*\((.*)\)$")
 EVENT = re.compile(r" (\d+)\.(\d{6}): (sched_switch|sched_wakeup): (.*)$")
 SWITCH = re.compile(r"prev_comm=(.*) prev_pid=(\d+) .* prev_state=(\S+) ==> .* next_pid=(\d+) ")
 WAKEUP = re.compile(r"comm=.* pid=(\d+) ")
-ROW = re.compile(r"^\s*(\d+);\s*(\d+):.*;\s*(\S)\s*$")
+ROW = re.compile(r"^\s*(\d+)\s*;\s*(\d+):.*;\s*(\S)\s*$")
 MAX_ERROR = 0.01
 MIN_WHOLE = 0.99
 
@@ -154,7 +155,7 @@ def totals(name: str, error: float, trace: str, report: str) -> int:
     said = []
     for state, ns in sorted(seen.items()):
         truth = real[split][state]
-        good = good and abs(ns - truth) <= error * truth
+        good = good and abs(ns - truth) <= error * sum(real[split].values())
         said.append(f"{state} {ns} of {truth} ns ({100 * ns / (truth or 1) - 100:+.2f} %)")
     return say(good, name, ", ".join(said) or "nothing was recorded")
 
