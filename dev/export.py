@@ -74,11 +74,21 @@ HELPER_RULES = {"SPACE_BEFORE_TAB"}
 # BPF's code that is not in kernel/bpf/.
 BPF_RULES = {"RCU_TASKS_TRACE"}
 
+# BPF programs set what goes to .rodata, messages are split, and a test's description
+# stands in its second line.
+PERF_RULES = {
+    "GLOBAL_INITIALISERS",
+    "LONG_LINE_STRING",
+    "SPDX_LICENSE_TAG",
+    "SPLIT_STRING",
+}
+
 # Rules that do not hold below a folder, or in a file.
 EXEMPT = {
     "kernel/events/tp_session.c": BPF_RULES,
     "kernel/trace/bpf_": BPF_RULES,
     "tools/": KERNEL_RULES,
+    "tools/perf/": PERF_RULES,
     "include/trace/events/": TRACE_RULES,
     "include/uapi/linux/bpf.h": HELPER_RULES,
     "tools/include/uapi/linux/bpf.h": HELPER_RULES,

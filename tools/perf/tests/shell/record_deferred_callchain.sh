@@ -9,19 +9,15 @@ perfdata=$(mktemp /tmp/__perf_test.perf.data.XXXXX)
 log=$(mktemp /tmp/__perf_test.defer.log.XXXXX)
 
 cleanup() {
-  rm -f ${perfdata} ${perfdata}.old ${log}
+  rm -f "${perfdata}" "${perfdata}.old" "${log}"
   trap - EXIT TERM INT
 }
 
-trap_cleanup() {
-  cleanup
-  exit 1
-}
-trap trap_cleanup EXIT TERM INT
+trap 'cleanup; exit 1' EXIT TERM INT
 
 # the samples whose callchain has the caller of the workload's loop, and all of them
 count_samples() {
-  perf script -i ${perfdata} -F comm,event,ip,sym "$@" 2> /dev/null |
+  perf script -i "${perfdata}" -F comm,event,ip,sym "$@" 2> /dev/null |
     awk '/cpu-clock/ { all++; open = 1; next }
       open && /parent/ { found++; open = 0 }
       END { print found + 0, all + 0 }'
@@ -30,14 +26,14 @@ count_samples() {
 test_merge() {
   echo "Deferred callchain merge test"
 
-  if ! perf record --call-graph fp,defer -e cpu-clock -o ${perfdata} -- \
-    perf test -w leafloop 2> ${log}
+  if ! perf record --call-graph fp,defer -e cpu-clock -o "${perfdata}" -- \
+    perf test -w leafloop 2> "${log}"
   then
     echo "Deferred callchain merge test [Failed record]"
     err=1
     return
   fi
-  if grep -q "cannot defer callchains" ${log}
+  if grep -q "cannot defer callchains" "${log}"
   then
     echo "Deferred callchain merge test [Skipped missing kernel support]"
     err=2
@@ -65,7 +61,7 @@ test_no_merge() {
     err=1
     return
   fi
-  if ! perf script -i ${perfdata} --no-merge-callchains 2> /dev/null |
+  if ! perf script -i "${perfdata}" --no-merge-callchains 2> /dev/null |
     grep -q "PERF_RECORD_CALLCHAIN_DEFERRED cookie: 0x[0-9a-f]*, frames: [1-9]"
   then
     echo "Deferred callchains apart test [Failed no record]"
@@ -78,7 +74,7 @@ test_no_merge() {
 test_report() {
   echo "Deferred callchain report test"
 
-  if ! perf report -i ${perfdata} --stdio -q --no-children -g caller 2> /dev/null |
+  if ! perf report -i "${perfdata}" --stdio -q --no-children -g caller 2> /dev/null |
     grep -q leaf
   then
     echo "Deferred callchain report test [Failed no callchain]"
