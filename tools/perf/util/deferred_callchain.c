@@ -144,7 +144,8 @@ static void free_task(struct deferred_task *task)
 
 /* Deliver all samples of a task, with @nr user frames. @task is gone then. */
 static int deliver_task(struct perf_session *session, const struct perf_tool *tool,
-			struct deferred_task *task, deliver_sample_t deliver, const u64 *ips, u64 nr)
+			struct deferred_task *task, deliver_sample_t deliver, const u64 *ips,
+			u64 nr)
 {
 	struct deferred_sample *held, *next;
 	int ret = 0;
