@@ -20,9 +20,6 @@ test: ## All test suites but those on the debug kernel
 test-debug: ## The unwinder's and KUnit's tests with KASAN, lockdep, UBSAN, kmemleak
 	@dev/check unwind-debug kunit-debug
 
-test-types: ## What needs a kernel with types (BTF): off-CPU profiles, kernel functions of BPF
-	@dev/check off-cpu bpf-typed
-
 test-base: ## What needs the base kernel: the stack map's tests there, the demo on both
 	@dev/check stackmap-base demo-both
 
@@ -49,4 +46,4 @@ lint: ## Run checkpatch, sparse, kernel-doc, shellcheck, a spell checker
 clean: ## Remove .build; dev/env remove deletes the environment too
 	@rm -rf --one-file-system .build
 
-.PHONY: help demo test test-debug test-types test-base kernel shell vm series lint clean
+.PHONY: help demo test test-debug test-base kernel shell vm series lint clean

@@ -580,7 +580,7 @@ def main() -> int:
     global KERNEL
     parser = argparse.ArgumentParser(prog="vm/test/run", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kernel", default=KERNEL, choices=("base", "series", "debug", "kcsan", "btf", "base-btf"))
+    parser.add_argument("--kernel", default=KERNEL, choices=("base", "series", "debug", "kcsan"))
     parser.add_argument("cases", nargs="*", metavar="CASE", help="default: all")
     args = parser.parse_args()
     KERNEL = args.kernel
