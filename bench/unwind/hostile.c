@@ -188,7 +188,8 @@ int main(void)
 	unsigned long frames = 0, ended = 0;
 
 	make_table(&region, text);
-	if (prctl(PR_ADD_SFRAME, &region, sizeof(region), 0, 0))
+	/* What is copied would be refused. */
+	if (prctl(PR_ADD_SFRAME, &region, sizeof(region), SFRAME_ADD_LAZY, 0))
 		fail("PR_ADD_SFRAME");
 	memcpy(text + DEEP_AT, code, sizeof(code));
 	memcpy(text + LONG_AT, code, sizeof(code));

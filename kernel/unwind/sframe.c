@@ -5,8 +5,9 @@
  * A process's tables hang off its mm_struct, in an index that is allocated with
  * the first of them, or when they are first looked for.  exec registers those of
  * the executable and its interpreter, discover.c those of other objects that are
- * mapped, prctl() any.  A table lives as long as the mapping of its text and of its
- * own bytes.
+ * mapped, prctl() any.  A table lives as long as the mapping of its text; one that
+ * is read in place, where the process has it, as long as that, too.  What prctl()
+ * adds is copied and made into rows at once, unless that is put off.
  *
  *	mm->sframe --> struct sframe_index
  *			by_text: maple tree, text range -> table   readers
@@ -26,7 +27,9 @@
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
+#include <linux/random.h>
 #include <linux/rcupdate.h>
+#include <linux/refcount.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
@@ -42,6 +45,7 @@
 #include "sframe_decode.h"
 #include "sframe_region.h"
 #include "stats.h"
+#include "table.h"
 #include "user.h"
 
 #define CREATE_TRACE_POINTS
@@ -61,6 +65,9 @@
 #define SFRAME_FETCH_BYTES	SZ_64M
 #define SFRAME_FETCH_REST	max(HZ / 10, 1)
 
+/* prctl() copies no larger table.  Debian's largest program has one of 10 MiB. */
+#define SFRAME_MAX_COPY		SZ_64M
+
 /*
  * Whether sframe_section::table has been read from the process's memory.  The
  * table of an executable is registered at exec, where reading it would cost a
@@ -73,8 +80,21 @@ enum sframe_state {
 };
 
 /**
+ * struct sframe_copy - what prctl() has made of a table
+ * @users:	A section in each of the processes that have it: fork() shares it.
+ * @rows:	The rows.
+ * @rcu:	Defers freeing until no reader can be looking at @rows.
+ */
+struct sframe_copy {
+	refcount_t		users;
+	struct unwind_table	*rows;
+	struct rcu_head		rcu;
+};
+
+/**
  * struct sframe_section - a registered table
  * @data:	Its own bytes, in sframe_index::by_data.
+ * @copy:	Its rows, or NULL: they are found in its own bytes, by @table.
  * @table:	Valid in SFRAME_OPEN; the text range in it always is.
  * @state:	enum sframe_state.  sframe_publish() stores SFRAME_OPEN with
  *		release, sframe_snapshot() loads with acquire.
@@ -86,6 +106,7 @@ enum sframe_state {
  */
 struct sframe_section {
 	struct interval_tree_node data;
+	struct sframe_copy	*copy;
 	struct sframe_table	table;
 	int			state;
 	enum sframe_origin	origin;
@@ -126,6 +147,45 @@ static struct sframe_index *sframe_current_index(void)
 	return current->mm ? smp_load_acquire(&current->mm->sframe) : NULL;
 }
 
+static struct sframe_copy *sframe_make_copy(const struct unwind_table_source *source)
+{
+	struct sframe_copy *copy;
+
+	copy = kzalloc(sizeof(*copy), GFP_KERNEL_ACCOUNT);
+	if (!copy)
+		return ERR_PTR(-ENOMEM);
+	refcount_set(&copy->users, 1);
+	copy->rows = unwind_table_build(source, get_random_u32(), GFP_KERNEL_ACCOUNT);
+	if (IS_ERR(copy->rows)) {
+		void *error = copy->rows;
+
+		kfree(copy);
+		return error;
+	}
+	return copy;
+}
+
+static struct sframe_copy *sframe_get_copy(struct sframe_copy *copy)
+{
+	if (copy)
+		refcount_inc(&copy->users);
+	return copy;
+}
+
+static void sframe_free_copy(struct rcu_head *rcu)
+{
+	struct sframe_copy *copy = container_of(rcu, struct sframe_copy, rcu);
+
+	unwind_table_free(copy->rows);
+	kfree(copy);
+}
+
+static void sframe_put_copy(struct sframe_copy *copy)
+{
+	if (copy && refcount_dec_and_test(&copy->users))
+		call_rcu(&copy->rcu, sframe_free_copy);
+}
+
 /* The range of @section's text in by_text, whose ends are inclusive. */
 static struct ma_state sframe_text_state(struct sframe_index *index,
 					 struct sframe_section *section)
@@ -160,24 +220,39 @@ static void sframe_remove_section(struct mm_struct *mm,
 	unwind_count(UNWIND_TABLES_REMOVED);
 	trace_sframe_remove(section->data.start, section->table.text_start,
 			    section->table.text_end, section->origin);
-	/* ... and free it when the last reader has copied it. */
+	/* ... and free it when the last reader has left. */
+	sframe_put_copy(section->copy);
 	kfree_rcu(section, rcu);
 }
 
 /*
- * Make room for @section's text.  What the program says of its code counts more
- * than what the kernel has found there.
+ * Whether a table by @origin may have the text up to @last.  What the program says of
+ * its code counts more than what the kernel has found there.
  */
-static int sframe_take_text(struct mm_struct *mm, struct sframe_section *section)
+static int sframe_check_text(struct sframe_index *index, unsigned long start,
+			     unsigned long last, enum sframe_origin origin)
 {
-	struct ma_state mas = sframe_text_state(mm->sframe, section);
-	unsigned long last = section->table.text_end - 1;
+	MA_STATE(mas, &index->by_text, start, start);
 	struct sframe_section *other;
 
 	mas_for_each(&mas, other, last)
-		if (section->origin == SFRAME_DISCOVERED ||
-		    other->origin != SFRAME_DISCOVERED)
+		if (origin == SFRAME_DISCOVERED || other->origin != SFRAME_DISCOVERED)
 			return -EEXIST;
+	return 0;
+}
+
+/* Make room for @section's text. */
+static int sframe_take_text(struct mm_struct *mm, struct sframe_section *section)
+{
+	unsigned long last = section->table.text_end - 1;
+	struct sframe_section *other;
+	struct ma_state mas;
+	int ret;
+
+	ret = sframe_check_text(mm->sframe, section->table.text_start, last,
+				section->origin);
+	if (ret)
+		return ret;
 	for (;;) {
 		mas = sframe_text_state(mm->sframe, section);
 		other = mas_find(&mas, last);
@@ -231,11 +306,14 @@ static bool sframe_range_has(struct mm_struct *mm, unsigned long start,
 	return start >= end;
 }
 
-/* @table: What sframe_open() found, or NULL: it will be read on demand. */
+/*
+ * @table: What sframe_open() found, or NULL: it will be read on demand.
+ * @copy: Or the rows, of which the caller gives its reference.
+ */
 static struct sframe_section *
 sframe_alloc_section(const struct sframe_region *region,
 		     enum sframe_origin origin, const struct sframe_table *table,
-		     gfp_t gfp)
+		     struct sframe_copy *copy, gfp_t gfp)
 {
 	struct sframe_section *section;
 
@@ -244,6 +322,7 @@ sframe_alloc_section(const struct sframe_region *region,
 		return NULL;
 	section->state = SFRAME_NEW;
 	section->origin = origin;
+	section->copy = copy;
 	if (table) {
 		section->table = *table;
 		section->state = SFRAME_OPEN;
@@ -255,23 +334,33 @@ sframe_alloc_section(const struct sframe_region *region,
 	return section;
 }
 
+/* Whether a valid region is mapped as it has to be.  The mmap_lock is held. */
+static int sframe_check_mapped(struct mm_struct *mm, const struct sframe_region *region)
+{
+	if (!sframe_range_has(mm, region->sframe_start,
+			      region->sframe_start + region->sframe_size, VM_READ) ||
+	    !sframe_range_has(mm, region->text_start,
+			      region->text_start + region->text_size, VM_EXEC))
+		return -EFAULT;
+	return 0;
+}
+
 /* The mmap_lock is held for writing, and @region is valid. */
 static int sframe_register_locked(struct mm_struct *mm,
 				  const struct sframe_region *region,
 				  enum sframe_origin origin,
-				  const struct sframe_table *table)
+				  const struct sframe_table *table,
+				  struct sframe_copy *copy)
 {
 	gfp_t gfp = origin == SFRAME_DISCOVERED ? UNWIND_GFP_PROFILED :
 						  GFP_KERNEL_ACCOUNT;
 	struct sframe_section *section;
 	int ret;
 
-	if (!sframe_range_has(mm, region->sframe_start,
-			      region->sframe_start + region->sframe_size, VM_READ) ||
-	    !sframe_range_has(mm, region->text_start,
-			      region->text_start + region->text_size, VM_EXEC))
-		return -EFAULT;
-	section = sframe_alloc_section(region, origin, table, gfp);
+	ret = sframe_check_mapped(mm, region);
+	if (ret)
+		return ret;
+	section = sframe_alloc_section(region, origin, table, copy, gfp);
 	if (!section)
 		return -ENOMEM;
 	ret = sframe_insert(mm, section, gfp);
@@ -283,7 +372,7 @@ static int sframe_register_locked(struct mm_struct *mm,
 /* Count and trace what came of registering; returns @ret. */
 static int sframe_registered(const struct sframe_region *region,
 			     enum sframe_origin origin,
-			     const struct sframe_table *table, int ret)
+			     u8 version, int ret)
 {
 	static const u8 counts[] = {
 		[SFRAME_EXEC]	    = UNWIND_TABLES_EXEC,
@@ -292,13 +381,13 @@ static int sframe_registered(const struct sframe_region *region,
 	};
 
 	unwind_count(ret ? UNWIND_TABLES_REFUSED : counts[origin]);
-	trace_sframe_add(region, origin, table && !ret ? table->version : 0, ret);
+	trace_sframe_add(region, origin, ret ? 0 : version, ret);
 	return ret;
 }
 
 static int sframe_register_table(const struct sframe_region *region,
-				 enum sframe_origin origin,
-				 const struct sframe_table *table)
+				 enum sframe_origin origin, u8 version,
+				 struct sframe_copy *copy)
 {
 	struct mm_struct *mm = current->mm;
 	int ret = -EINVAL;
@@ -306,11 +395,11 @@ static int sframe_register_table(const struct sframe_region *region,
 	if (sframe_region_valid(region, TASK_SIZE_MAX)) {
 		ret = mmap_write_lock_killable(mm);
 		if (!ret) {
-			ret = sframe_register_locked(mm, region, origin, table);
+			ret = sframe_register_locked(mm, region, origin, NULL, copy);
 			mmap_write_unlock(mm);
 		}
 	}
-	return sframe_registered(region, origin, table, ret);
+	return sframe_registered(region, origin, version, ret);
 }
 
 /**
@@ -327,7 +416,7 @@ static int sframe_register_table(const struct sframe_region *region,
  */
 int sframe_register(const struct sframe_region *region)
 {
-	return sframe_register_table(region, SFRAME_EXEC, NULL);
+	return sframe_register_table(region, SFRAME_EXEC, 0, NULL);
 }
 
 /**
@@ -343,8 +432,8 @@ int sframe_add_discovered(const struct sframe_region *region,
 {
 	int ret;
 
-	ret = sframe_register_locked(current->mm, region, SFRAME_DISCOVERED, table);
-	return sframe_registered(region, SFRAME_DISCOVERED, table, ret);
+	ret = sframe_register_locked(current->mm, region, SFRAME_DISCOVERED, table, NULL);
+	return sframe_registered(region, SFRAME_DISCOVERED, table->version, ret);
 }
 
 /* Forget of [@start, @end) that it has no table; returns whether that was known. */
@@ -485,27 +574,74 @@ static int sframe_copy_region(struct sframe_region *region, unsigned long from,
 	return 0;
 }
 
+/* What can be refused without a look at the table.  @region is valid. */
+static int sframe_check_prctl(const struct sframe_region *region)
+{
+	struct mm_struct *mm = current->mm;
+	int ret;
+
+	ret = mmap_read_lock_killable(mm);
+	if (ret)
+		return ret;
+	ret = sframe_check_mapped(mm, region);
+	if (!ret && mm->sframe)
+		ret = sframe_check_text(mm->sframe, region->text_start,
+					region->text_start + region->text_size - 1,
+					SFRAME_PRCTL);
+	mmap_read_unlock(mm);
+	if (!ret && region->sframe_size > SFRAME_MAX_COPY)
+		ret = -E2BIG;
+	return ret;
+}
+
+/* Read the table of a valid region, and make rows of it. */
+static struct sframe_copy *sframe_copy_table(const struct sframe_region *region,
+					     u8 *version)
+{
+	struct unwind_table_source source = {
+		.len = region->sframe_size,
+		.start = region->sframe_start,
+		.text_start = region->text_start,
+		.text_end = region->text_start + region->text_size,
+	};
+	struct sframe_copy *copy = ERR_PTR(-EFAULT);
+	void *bytes;
+	int ret;
+
+	ret = sframe_check_prctl(region);
+	if (ret)
+		return ERR_PTR(ret);
+	bytes = kvmalloc(source.len, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!bytes)
+		return ERR_PTR(-ENOMEM);
+	if (!copy_from_user(bytes, (void __user *)region->sframe_start, source.len)) {
+		source.bytes = bytes;
+		copy = sframe_make_copy(&source);
+		*version = source.len > 2 ? source.bytes[2] : 0;
+	}
+	kvfree(bytes);
+	return copy;
+}
+
 /**
  * sframe_prctl_add() - prctl(PR_ADD_SFRAME)
  * @from: User address of a struct sframe_region.
  * @size: Its size as the caller knows it.
  * @flags: SFRAME_ADD_LAZY or 0.
  *
- * Reads the table's header, so that the caller learns of one that is no table,
- * unless it wants that to be put off until a walk needs it.
+ * Reads and checks the whole table, unless the caller wants that to be put off until
+ * a walk needs it.  What was read is charged to the caller's memory cgroup.
  *
  * Context: Process context, may sleep.
- * Return: As sframe_register(); -EBADMSG and -EOPNOTSUPP for a table that is
- * damaged or of another version.
+ * Return: As sframe_register(); as unwind_table_build() for a table that is damaged,
+ * of another version, too large, or of other code.
  */
 int sframe_prctl_add(unsigned long from, unsigned long size,
 		     unsigned long flags)
 {
-	struct sframe_reader reader = {
-		.read = unwind_user_read_faultable,
-	};
+	struct sframe_copy *copy = NULL;
 	struct sframe_region region;
-	struct sframe_table table;
+	u8 version = 0;
 	int ret;
 
 	if (flags & ~SFRAME_ADD_LAZY)
@@ -513,14 +649,16 @@ int sframe_prctl_add(unsigned long from, unsigned long size,
 	ret = sframe_copy_region(&region, from, size);
 	if (ret)
 		return ret;
-	/* What cannot be a region is refused there. */
-	if (flags & SFRAME_ADD_LAZY || !sframe_region_valid(&region, TASK_SIZE_MAX))
-		return sframe_register_table(&region, SFRAME_PRCTL, NULL);
-	ret = sframe_open(&reader, region.sframe_start,
-			  region.sframe_start + region.sframe_size, &table);
+	/* What cannot be a region is refused below. */
+	if (!(flags & SFRAME_ADD_LAZY) && sframe_region_valid(&region, TASK_SIZE_MAX)) {
+		copy = sframe_copy_table(&region, &version);
+		if (IS_ERR(copy))
+			return sframe_registered(&region, SFRAME_PRCTL, 0, PTR_ERR(copy));
+	}
+	ret = sframe_register_table(&region, SFRAME_PRCTL, version, copy);
 	if (ret)
-		return sframe_registered(&region, SFRAME_PRCTL, NULL, ret);
-	return sframe_register_table(&region, SFRAME_PRCTL, &table);
+		sframe_put_copy(copy);
+	return ret;
 }
 
 /* Whether prctl(PR_REMOVE_SFRAME) means @section; no text stands for any text. */
@@ -600,15 +738,17 @@ void __sframe_unmap(struct mm_struct *mm, unsigned long start,
 {
 	struct sframe_index *index = mm->sframe;
 	unsigned int before = index->nr;
-	struct interval_tree_node *node;
+	struct interval_tree_node *node, *next;
 	struct sframe_section *section;
 
 	mmap_assert_write_locked(mm);
-	while ((node = interval_tree_iter_first(&index->by_data, start,
-						end - 1)))
-		sframe_remove_section(mm, container_of(node,
-						       struct sframe_section,
-						       data));
+	for (node = interval_tree_iter_first(&index->by_data, start, end - 1);
+	     node; node = next) {
+		next = interval_tree_iter_next(node, start, end - 1);
+		section = container_of(node, struct sframe_section, data);
+		if (!section->copy)
+			sframe_remove_section(mm, section);
+	}
 	for (;;) {
 		MA_STATE(mas, &index->by_text, start, start);
 
@@ -638,7 +778,8 @@ static bool sframe_range_forked(struct mm_struct *mm, unsigned long start,
 static bool sframe_section_forked(struct mm_struct *mm,
 				  const struct sframe_section *section)
 {
-	return sframe_range_forked(mm, section->data.start, section->data.last) &&
+	return (section->copy ||
+		sframe_range_forked(mm, section->data.start, section->data.last)) &&
 	       sframe_range_forked(mm, section->table.text_start,
 				   section->table.text_end - 1);
 }
@@ -680,10 +821,12 @@ int __sframe_dup_mm(struct mm_struct *mm, struct mm_struct *oldmm)
 		new->table.text_start = old->table.text_start;
 		new->table.text_end = old->table.text_end;
 		new->origin = old->origin;
+		new->copy = sframe_get_copy(old->copy);
 		/* Another thread may be writing old->table: read it anew on demand. */
 		new->state = SFRAME_NEW;
 		ret = sframe_insert(mm, new, GFP_KERNEL_ACCOUNT);
 		if (ret) {
+			sframe_put_copy(new->copy);
 			kfree(new);
 			return ret;
 		}
@@ -701,8 +844,10 @@ void __sframe_exit_mm(struct mm_struct *mm)
 
 	/* No reader is left, see sframe_exit_mm(); the lock is for the maple tree. */
 	mmap_write_lock(mm);
-	mas_for_each(&mas, section, ULONG_MAX)
+	mas_for_each(&mas, section, ULONG_MAX) {
+		sframe_put_copy(section->copy);
 		kfree(section);
+	}
 	__mt_destroy(&index->by_text);
 	__mt_destroy(&index->without);
 	mmap_write_unlock(mm);
@@ -717,6 +862,20 @@ static struct sframe_section *sframe_find_section(unsigned long ip)
 	struct sframe_index *index = sframe_current_index();
 
 	return index ? mtree_load(&index->by_text, ip) : NULL;
+}
+
+/* Find the row of a section that has a copy of its table.  Under RCU. */
+static int sframe_find_copied(const struct sframe_section *section, unsigned long ip,
+			      struct sframe_row *row)
+{
+	const struct sframe_row *found;
+	int ret;
+
+	ret = unwind_table_find(section->copy->rows, ip - section->table.text_start,
+				&found);
+	if (!ret)
+		*row = *found;
+	return ret;
 }
 
 /*
@@ -830,7 +989,7 @@ static bool sframe_next_table(struct mm_struct *mm, unsigned long *at,
 	section = mt_find(&mm->sframe->by_text, at, ULONG_MAX);
 	if (section) {
 		*start = section->data.start;
-		*size = section->data.last - section->data.start + 1;
+		*size = section->copy ? 0 : section->data.last - section->data.start + 1;
 	}
 	mmap_read_unlock(mm);
 	return section;
@@ -870,9 +1029,15 @@ static int sframe_search(struct sframe_reader *reader, unsigned long ip,
 			 struct sframe_row *row)
 {
 	struct interval_tree_node data;
+	struct sframe_section *section;
 	struct sframe_table table;
 	int ret;
 
+	scoped_guard(rcu) {
+		section = sframe_find_section(ip);
+		if (section && section->copy)
+			return sframe_find_copied(section, ip, row);
+	}
 	ret = sframe_snapshot(ip, &table, &data);
 	if (ret == -EAGAIN) {
 		ret = sframe_open(reader, data.start, data.last + 1, &table);
@@ -944,8 +1109,10 @@ int __sframe_search_rcu(struct sframe_reader *reader,
 	section = sframe_find_section(ip);
 	if (!section)
 		return -ENXIO;
+	if (section->copy) {
+		ret = sframe_find_copied(section, ip, row);
 	/* Pairs with sframe_publish(). */
-	if (smp_load_acquire(&section->state) == SFRAME_OPEN) {
+	} else if (smp_load_acquire(&section->state) == SFRAME_OPEN) {
 		cursor->table = &section->table;
 		ret = sframe_find_row(reader, cursor->table, ip, row);
 	} else {

@@ -116,7 +116,14 @@ fault:
 	return -EFAULT;
 }
 
-static int sframe_check_preamble(const struct sframe_preamble *preamble)
+/**
+ * sframe_check_preamble() - check that a table is of a form that is read here
+ * @preamble: What the table begins with.
+ *
+ * Context: any.
+ * Return: 0, -EBADMSG or -EOPNOTSUPP as listed at the top of this file.
+ */
+int sframe_check_preamble(const struct sframe_preamble *preamble)
 {
 	u8 known;
 

@@ -90,6 +90,9 @@ struct sframe_row {
 	bool			plain;
 };
 
+struct sframe_preamble;
+
+int sframe_check_preamble(const struct sframe_preamble *preamble);
 int sframe_open(struct sframe_reader *reader, u64 start, u64 end,
 		struct sframe_table *table);
 int __sframe_find_row(struct sframe_reader *reader,

@@ -122,7 +122,8 @@ static long add_text(struct tracee *t, u64 table, u64 size, u64 text,
 	if (!poke(t, words))
 		return -EFAULT;
 	return call(t, SYS_prctl, (u64 []){
-		PR_ADD_SFRAME, t->regs.rip + CODE_REGION, sizeof(region), 0, 0,
+		PR_ADD_SFRAME, t->regs.rip + CODE_REGION, sizeof(region),
+		SFRAME_ADD_LAZY, 0,
 		0 });
 }
 

@@ -22,9 +22,8 @@ struct sframe_region {
 };
 
 /*
- * Flag of PR_ADD_SFRAME: do not read the table's header before a walk needs it.
- * Saves a page fault where most tables are never used; a table that is none is
- * found then, and not told.
+ * Flag of PR_ADD_SFRAME: do not read the table before a walk needs it.  The kernel
+ * reads it in place then: keep it mapped.  No error tells of a damaged table.
  */
 #define SFRAME_ADD_LAZY	(1 << 0)
 

@@ -13,9 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <linux/err.h>
+
 #include "row_pack.h"
 #include "sframe_format.h"
 #include "sframe_region.h"
+#include "table.h"
 #include "test.h"
 
 #define TABLE		0x500000ull
@@ -112,6 +115,37 @@ static u64 address_in(const struct sframe_table *table, u32 index, u32 offset)
 	return start + offset % (u64)((v3 ? wide.func_size : narrow.func_size) + 1ull);
 }
 
+/* What the decoder finds, the table that is made of it has, too. */
+static void check_built(const struct request *req, const struct sframe_table *table)
+{
+	struct test_elf elf = { .text_start = req->text_start, .text_end = req->text_end };
+	struct unwind_table *built = test_build(&elf);
+
+	if (IS_ERR(built)) {
+		must(test_known_error(PTR_ERR(built)) || PTR_ERR(built) == -ENOMEM,
+		     "unwind_table_build: an error that is not in the contract");
+		return;
+	}
+	/* A function that reaches behind that is left out. */
+	if (req->text_end - req->text_start > UNWIND_TABLE_MAX_TEXT) {
+		unwind_table_free(built);
+		return;
+	}
+	for (int i = 0; i < LOOKUPS; i++) {
+		u64 ip = address_in(table, req->function[i], req->offset[i]);
+		struct sframe_reader reader = test_reader(TEST_BUDGET);
+		struct sframe_row row;
+
+		/* It does not look behind more than four empty functions. */
+		if (sframe_find_row(&reader, table, ip, &row) == -ENOENT)
+			continue;
+		must(test_compare_built(built, table, ip) != BUILT_DIFFERENT,
+		     "a built table that says something else");
+	}
+	unwind_table_free(built);
+	must(!test_heap.used, "a built table that is not freed");
+}
+
 static void check_table(const struct request *req, const u8 *bytes, size_t len)
 {
 	struct sframe_reader reader;
@@ -132,6 +166,7 @@ static void check_table(const struct request *req, const u8 *bytes, size_t len)
 
 	table.text_start = req->text_start;
 	table.text_end = req->text_end;
+	check_built(req, &table);
 	test_memory.fault = req->fault % (len + 1) ? TABLE + req->fault % (len + 1) : 0;
 	for (int i = 0; i < LOOKUPS; i++)
 		look_up(req, &table,

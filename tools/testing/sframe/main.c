@@ -100,6 +100,7 @@ int main(int argc, char **argv)
 	printf("TAP version 13\n");
 	for (int i = optind; i < argc; i++)
 		test_program(argv[i]);
+	test_built_cases();
 	for (int direct = 0; direct <= 1; direct++) {
 		test_direct = direct;
 		test_damaged();

@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <linux/err.h>
+
 #include "sframe_format.h"
+#include "table.h"
 #include "test.h"
 
 #define MOST_BYTES 8
@@ -54,8 +57,28 @@ struct tally {
 	unsigned int	opened;
 	unsigned int	rows;
 	unsigned int	refused;
+	unsigned int	built;
 	unsigned int	wrong;
 };
+
+/* A table that can be made of it says the same. */
+static void try_built(const struct test_elf *elf, const struct sframe_table *table,
+		      struct tally *tally)
+{
+	struct unwind_table *built = test_build(elf);
+
+	if (IS_ERR(built)) {
+		tally->wrong += !test_known_error(PTR_ERR(built));
+		return;
+	}
+	tally->built++;
+	for (int i = 0; i < 4; i++) {
+		u64 ip = elf->text_start + random_below(elf->text_end - elf->text_start);
+
+		tally->wrong += test_compare_built(built, table, ip) == BUILT_DIFFERENT;
+	}
+	unwind_table_free(built);
+}
 
 static void try_table(const struct test_elf *elf, struct tally *tally)
 {
@@ -87,6 +110,7 @@ static void try_table(const struct test_elf *elf, struct tally *tally)
 					  error != -ENODATA;
 			tally->wrong += !error && !test_sound_row(&row);
 		}
+		try_built(elf, &table, tally);
 	}
 	tally->wrong += !lookups_kept;
 }
@@ -111,9 +135,10 @@ void test_mutations(const char *path, u64 seed, unsigned int rounds)
 		for (size_t j = 0; j < nr; j++)
 			test_memory.bytes[at[j]] = elf.sframe[at[j]];
 	}
-	test_result(!tally.wrong && tally.opened && tally.rows && tally.refused,
+	test_result(!tally.wrong && tally.opened && tally.rows && tally.refused && tally.built,
 		    "mutations: seed %" PRIu64
-		    ", %u tables, %u opened, %u rows, %u refused, %u wrong",
-		    seed, rounds, tally.opened, tally.rows, tally.refused, tally.wrong);
+		    ", %u tables, %u opened, %u rows, %u refused, %u built, %u wrong",
+		    seed, rounds, tally.opened, tally.rows, tally.refused, tally.built,
+		    tally.wrong);
 	free(elf.sframe);
 }

@@ -604,6 +604,7 @@ static void compare_program(struct program *program)
 	test_result(!differ_in_place, "%s_every_byte_in_place: %lu different",
 		    program->name, differ_in_place);
 	free(reference);
+	test_built_program(program->name, elf);
 }
 
 void test_program(const char *path)

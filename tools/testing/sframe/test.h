@@ -75,4 +75,36 @@ struct test_elf {
 /* Returns false, with a failed result, when the file cannot be used. */
 bool test_elf_read(const char *path, struct test_elf *elf);
 
+struct unwind_table;
+
+/**
+ * struct test_heap - where tables that are built have their memory
+ * @left:	Allocations that succeed; -1: all.
+ * @used:	Bytes that are allocated ...
+ * @peak:	... and the most of them that there were.
+ */
+struct test_heap {
+	long	left;
+	size_t	used;
+	size_t	peak;
+};
+
+extern struct test_heap test_heap;
+
+/* How a built table and the decoder agree. */
+enum test_built {
+	BUILT_SAME,
+	BUILT_PADDING,		/* a byte between functions, which has the first one's row */
+	BUILT_DIFFERENT,
+	BUILT_NR,
+};
+
+/* Makes one of what is in test_memory, for the code of @elf. */
+struct unwind_table *test_build(const struct test_elf *elf);
+enum test_built test_compare_built(const struct unwind_table *built,
+				   const struct sframe_table *table, u64 ip);
+
+void test_built_program(const char *name, const struct test_elf *elf);
+void test_built_cases(void);
+
 #endif /* _SFRAME_TEST_H */

@@ -59,7 +59,8 @@ TEST(table_that_is_not_in_memory)
 	ASSERT_TRUE(unwind_find_region("", &region));
 	/* Its rows go with it, too. */
 	ASSERT_EQ(0, prctl(UNWIND_PR_REMOVE_SFRAME, &region, sizeof(region), 0, 0));
-	ASSERT_EQ(0, prctl(UNWIND_PR_ADD_SFRAME, &region, sizeof(region), 0, 0));
+	ASSERT_EQ(0, prctl(UNWIND_PR_ADD_SFRAME, &region, sizeof(region),
+			   UNWIND_SFRAME_ADD_LAZY, 0));
 	ASSERT_TRUE(unwind_forget_table(&region));
 	ASSERT_EQ(0, open_faults(&perf, UNWIND_AT_ONCE));
 	chain.last = main_return;
@@ -123,7 +124,8 @@ TEST(missed_table_is_fetched_whole)
 	layout_write_table(table, text, LAYOUT_MAX_FRAME);
 	region = layout_region(table, text);
 	region.sframe_size = TABLE_PAGES * PAGE;
-	ASSERT_EQ(0, prctl(UNWIND_PR_ADD_SFRAME, &region, sizeof(region), 0, 0));
+	ASSERT_EQ(0, prctl(UNWIND_PR_ADD_SFRAME, &region, sizeof(region),
+			   UNWIND_SFRAME_ADD_LAZY, 0));
 	ASSERT_TRUE(unwind_forget_table(&region));
 	ASSERT_EQ(0, resident(table));
 

@@ -535,7 +535,7 @@ static keep uint64_t call_without_table(const struct unwind_region *region,
 	/* First, as the ring's own pages have faults. */
 	unwind_perf_drain(perf);
 	if (prctl(UNWIND_PR_REMOVE_SFRAME, region, sizeof(*region), 0, 0) ||
-	    prctl(UNWIND_PR_ADD_SFRAME, region, sizeof(*region), 0, 0) ||
+	    prctl(UNWIND_PR_ADD_SFRAME, region, sizeof(*region), UNWIND_SFRAME_ADD_LAZY, 0) ||
 	    !unwind_forget_table(region))
 		return 0;
 	return chain_syscall(SYS_getppid, 0, 0, 0);

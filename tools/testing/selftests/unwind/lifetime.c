@@ -65,7 +65,8 @@ static bool make_text(layout_data *self, unsigned int frame)
 static bool add(layout_data *self, unsigned int frame)
 {
 	layout_write_table(self->table, self->entry, frame);
-	return !prctl(UNWIND_PR_ADD_SFRAME, &self->region, sizeof(self->region), 0, 0);
+	return !prctl(UNWIND_PR_ADD_SFRAME, &self->region, sizeof(self->region),
+		      UNWIND_SFRAME_ADD_LAZY, 0);
 }
 
 static bool is_gone(layout_data *self)

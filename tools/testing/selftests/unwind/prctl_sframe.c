@@ -42,6 +42,18 @@ static int remove_region(const struct unwind_region *region)
 	return prctl(UNWIND_PR_REMOVE_SFRAME, region, sizeof(*region), 0, 0) ? -errno : 0;
 }
 
+/* The table becomes that of other code. */
+static int add_for(struct lying_table *table, uint8_t *text, uint64_t size)
+{
+	struct unwind_region region = {
+		(uintptr_t)table, sizeof(*table), (uintptr_t)text, size,
+	};
+
+	*table = lying_table(text - (uint8_t *)table);
+	table->size = size;
+	return add(&region);
+}
+
 /* Registering it again works: it was not there any more. */
 static bool is_gone(const struct unwind_region *region)
 {
@@ -264,6 +276,22 @@ TEST_F(lying, tables_that_are_none)
 	self->region.sframe_size = 27;
 	EXPECT_EQ(-EBADMSG, add(&self->region));
 	self->region.sframe_size = sizeof(*self->table);
+	self->table->info = 15;
+	EXPECT_EQ(-EBADMSG, add(&self->region)) TH_LOG("rows of no width");
+	self->table->info = 0;
+	self->table->num_rows = 3;
+	EXPECT_EQ(-EBADMSG, add(&self->region)) TH_LOG("a row behind the last");
+	self->table->num_rows = 2;
+	self->table->size++;
+	EXPECT_EQ(-ENOENT, add(&self->region)) TH_LOG("other code");
+	self->table->size--;
+	self->region.sframe_size = 65ul << 20;
+	EXPECT_EQ(-EFAULT, add(&self->region)) TH_LOG("not mapped");
+	self->region.sframe_start = (uintptr_t)mmap(NULL, self->region.sframe_size, PROT_READ,
+						    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	EXPECT_EQ(-E2BIG, add(&self->region)) TH_LOG("too large");
+	self->region.sframe_start = (uintptr_t)self->table;
+	self->region.sframe_size = sizeof(*self->table);
 	EXPECT_EQ(0, add(&self->region));
 }
 
@@ -330,8 +358,7 @@ TEST_F(lying, text_that_has_a_table)
 	region.text_size = 1;
 	EXPECT_EQ(-EEXIST, add(&region));
 	/* Side by side is no overlap. */
-	region.text_start++;
-	EXPECT_EQ(0, add(&region));
+	EXPECT_EQ(0, add_for(self->table, (uint8_t *)region.text_start + 1, 1));
 	EXPECT_EQ(1, believes(self));
 }
 
@@ -356,15 +383,25 @@ TEST_F(lying, gone_with_its_text)
 	EXPECT_EQ(1, believes(self));
 }
 
-TEST_F(lying, gone_with_its_bytes)
+TEST_F(lying, stays_without_its_bytes)
 {
 	ASSERT_EQ(0, add(&self->region));
+	ASSERT_EQ(0, munmap(self->table, PAGE));
+	EXPECT_EQ(1, believes(self));
+	EXPECT_EQ(0, remove_region(&self->region));
+	EXPECT_EQ(0, believes(self));
+}
+
+TEST_F(lying, lazily_added_goes_with_its_bytes)
+{
+	ASSERT_EQ(0, add_lazy(&self->region));
+	EXPECT_EQ(1, believes(self));
 	ASSERT_EQ(0, munmap(self->table, PAGE));
 	EXPECT_TRUE(is_gone(&self->region));
 	EXPECT_EQ(0, believes(self));
 	write_table(self->table, self->area);
 	EXPECT_EQ(0, believes(self));
-	EXPECT_EQ(0, add(&self->region));
+	EXPECT_EQ(0, add_lazy(&self->region));
 	EXPECT_EQ(1, believes(self));
 }
 
@@ -376,9 +413,9 @@ TEST_F(lying, gone_when_text_is_mapped_over)
 	EXPECT_TRUE(is_gone(&self->region));
 }
 
-TEST_F(lying, gone_when_bytes_are_mapped_over)
+TEST_F(lying, lazily_added_goes_when_bytes_are_mapped_over)
 {
-	ASSERT_EQ(0, add(&self->region));
+	ASSERT_EQ(0, add_lazy(&self->region));
 	write_table(self->table, self->area);
 	EXPECT_EQ(0, believes(self));
 	EXPECT_TRUE(is_gone(&self->region));
@@ -417,9 +454,9 @@ TEST_F(lying, stays_when_others_are_unmapped)
 	EXPECT_EQ(1, believes(self));
 }
 
-TEST_F(lying, unreadable_bytes_end_the_walk)
+TEST_F(lying, unreadable_bytes_of_a_lazily_added_one_end_the_walk)
 {
-	ASSERT_EQ(0, add(&self->region));
+	ASSERT_EQ(0, add_lazy(&self->region));
 	ASSERT_EQ(0, mprotect(self->table, PAGE, PROT_NONE));
 	EXPECT_EQ(0, believes(self));
 	EXPECT_EQ(1, self->record.nr);
@@ -427,9 +464,20 @@ TEST_F(lying, unreadable_bytes_end_the_walk)
 	EXPECT_EQ(1, believes(self));
 }
 
-TEST_F(lying, damaged_later_ends_the_walk)
+TEST_F(lying, changed_later_is_as_it_was)
 {
 	ASSERT_EQ(0, add(&self->region));
+	self->table->info = 15;
+	EXPECT_EQ(1, believes(self));
+	self->table->magic = 0;
+	EXPECT_EQ(1, believes(self));
+	ASSERT_EQ(0, mprotect(self->table, PAGE, PROT_NONE));
+	EXPECT_EQ(1, believes(self));
+}
+
+TEST_F(lying, lazily_added_and_damaged_later_ends_the_walk)
+{
+	ASSERT_EQ(0, add_lazy(&self->region));
 	self->table->info = 15;
 	EXPECT_EQ(0, believes(self));
 	EXPECT_EQ(1, self->record.nr);
@@ -497,17 +545,28 @@ TEST_F_TIMEOUT(lying, many_tables, 200)
 	int error = 0, i;
 
 	ASSERT_NE(MAP_FAILED, text);
-	for (i = 0; i < MANY && !error; i++) {
-		region.text_start = (uintptr_t)text + i;
-		region.text_size = 1;
-		error = add(&region);
-	}
+	for (i = 0; i < MANY && !error; i++)
+		error = add_for(self->table, text + i, 1);
 	EXPECT_EQ(-ENOSPC, error);
 	EXPECT_LT(1000, i);
 	/* All of them by one call. */
 	region = (struct unwind_region){ self->region.sframe_start };
 	EXPECT_EQ(0, remove_region(&region));
+	write_table(self->table, self->area);
 	EXPECT_EQ(0, add(&self->region));
+	EXPECT_EQ(1, believes(self));
+}
+
+/* Code that is made at run time comes and goes: each time, its rows are made and freed. */
+TEST_F_TIMEOUT(lying, comes_and_goes, 200)
+{
+	enum { ROUNDS = 20000 };
+
+	for (int i = 0; i < ROUNDS; i++) {
+		ASSERT_EQ(0, add(&self->region));
+		ASSERT_EQ(0, remove_region(&self->region));
+	}
+	ASSERT_EQ(0, add(&self->region));
 	EXPECT_EQ(1, believes(self));
 }
 

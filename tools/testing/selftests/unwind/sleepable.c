@@ -74,7 +74,7 @@ FIXTURE_TEARDOWN(probe)
 static bool forget(const struct unwind_region *region)
 {
 	return !prctl(UNWIND_PR_REMOVE_SFRAME, region, sizeof(*region), 0, 0) &&
-	       !prctl(UNWIND_PR_ADD_SFRAME, region, sizeof(*region), 0, 0) &&
+	       !prctl(UNWIND_PR_ADD_SFRAME, region, sizeof(*region), UNWIND_SFRAME_ADD_LAZY, 0) &&
 	       unwind_forget_table(region);
 }
 

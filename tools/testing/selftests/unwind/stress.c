@@ -124,6 +124,7 @@ struct changing {
 	uint8_t		*table;
 	void		*page;
 	bool		known;
+	unsigned long	flags;	/* that the table was added with */
 };
 
 #define RETURNING	2
@@ -183,8 +184,9 @@ static void map_anew(uint8_t *at, uint64_t *random)
 }
 
 /*
- * Another function at the same place.  Whether what goes is its text or its table,
- * nothing of it may be left: without a new table there are no rows at all.
+ * Another function at the same place.  Whether what goes is its text or its table, which
+ * is copied or read in place, nothing of it may be left: without a new table there are no
+ * rows at all.
  */
 static void change(struct changing *changing, uint64_t *random)
 {
@@ -192,7 +194,10 @@ static void change(struct changing *changing, uint64_t *random)
 	struct unwind_region region = layout_region(changing->table, changing->text);
 
 	if (changing->known && stress_below(random, 2)) {
-		map_anew(changing->table, random);
+		if (changing->flags)
+			map_anew(changing->table, random);
+		else if (prctl(UNWIND_PR_REMOVE_SFRAME, &region, sizeof(region), 0, 0))
+			_exit(3);
 		mprotect(changing->text, STRESS_PAGE, PROT_READ | PROT_WRITE);
 	} else {
 		map_anew(changing->text, random);
@@ -203,8 +208,8 @@ static void change(struct changing *changing, uint64_t *random)
 	if (!changing->known)
 		return;
 	layout_write_table(changing->table, changing->text, frame);
-	if (prctl(UNWIND_PR_ADD_SFRAME, &region, sizeof(region),
-		  stress_below(random, 2) ? UNWIND_SFRAME_ADD_LAZY : 0, 0))
+	changing->flags = stress_below(random, 2) ? UNWIND_SFRAME_ADD_LAZY : 0;
+	if (prctl(UNWIND_PR_ADD_SFRAME, &region, sizeof(region), changing->flags, 0))
 		_exit(2);
 }
 

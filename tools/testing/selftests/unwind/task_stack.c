@@ -4,6 +4,7 @@
  * exits and has no mm any more, in kernel threads, and in io_uring's workers.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <linux/io_uring.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -91,10 +92,14 @@ TEST_F(task_stack, of_every_task_that_is_switched_from)
 	for (int i = 0; i < 20; i++)
 		ASSERT_TRUE(run_child(self->skel));
 	ring = syscall(SYS_io_uring_setup, 4, &params);
-	ASSERT_LE(0, ring);
-	EXPECT_TRUE(seen(self->skel, USER_WORKER));
+	if (ring < 0 && errno == ENOSYS) {
+		TH_LOG("no io_uring, so no user worker is seen");
+	} else {
+		ASSERT_LE(0, ring);
+		EXPECT_TRUE(seen(self->skel, USER_WORKER));
+		close(ring);
+	}
 	EXPECT_TRUE(seen(self->skel, KTHREAD));
-	close(ring);
 
 	EXPECT_LE(20, walks[WITHOUT_MM]);
 	EXPECT_EQ(walks[WITHOUT_MM], frames[WITHOUT_MM]);

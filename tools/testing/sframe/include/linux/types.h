@@ -20,6 +20,7 @@ typedef int64_t s64;
 
 #define S32_MIN INT32_MIN
 #define S32_MAX INT32_MAX
+#define U32_MAX UINT32_MAX
 
 #ifndef __packed
 #define __packed __attribute__((packed))
