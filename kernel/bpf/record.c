@@ -114,25 +114,31 @@ static int add_walked(struct output *out, struct bpf_map *stacks, struct pt_regs
 	return 0;
 }
 
+/* The memory of a dynptr, or NULL if it is not in one piece. */
+static void *linear_data(const struct bpf_dynptr_kern *data)
+{
+	enum bpf_dynptr_type type = bpf_dynptr_get_type(data);
+
+	if (type != BPF_DYNPTR_TYPE_LOCAL && type != BPF_DYNPTR_TYPE_RINGBUF)
+		return NULL;
+	return data->data + data->offset;
+}
+
 /* Frames that the program has walked. */
 static int add_given(struct output *out, const struct bpf_dynptr_kern *data,
 		     const u64 *mark)
 {
+	void *frames;
 	u32 size;
 
 	if (!data || !data->data)
 		return -EINVAL;
 	size = __bpf_dynptr_size(data);
-	if (size % sizeof(u64))
+	frames = linear_data(data);
+	if (!frames || size % sizeof(u64))
 		return -EINVAL;
-	switch (bpf_dynptr_get_type(data)) {
-	case BPF_DYNPTR_TYPE_LOCAL:
-	case BPF_DYNPTR_TYPE_RINGBUF:
-		add_frames(out, NULL, data->data + data->offset, size / sizeof(u64), mark);
-		return 0;
-	default:
-		return -EINVAL;
-	}
+	add_frames(out, NULL, frames, size / sizeof(u64), mark);
+	return 0;
 }
 
 static int add_stacks(struct output *out, const struct bpf_record *rec,
@@ -184,16 +190,18 @@ static int add_xdp(struct output *out, const struct bpf_dynptr_kern *data, u32 s
 
 static int add_data(struct output *out, const struct bpf_dynptr_kern *data)
 {
+	void *linear;
 	u32 size;
 
 	if (!data->data)
 		return -EINVAL;
 	size = __bpf_dynptr_size(data);
-	switch (bpf_dynptr_get_type(data)) {
-	case BPF_DYNPTR_TYPE_LOCAL:
-	case BPF_DYNPTR_TYPE_RINGBUF:
-		add_piece(out, NULL, data->data + data->offset, size);
+	linear = linear_data(data);
+	if (linear) {
+		add_piece(out, NULL, linear, size);
 		return 0;
+	}
+	switch (bpf_dynptr_get_type(data)) {
 	case BPF_DYNPTR_TYPE_SKB:
 		return IS_ENABLED(CONFIG_NET) ? add_skb(out, data, size) : -EINVAL;
 	case BPF_DYNPTR_TYPE_XDP:

@@ -15,7 +15,6 @@
 #include <linux/bpf.h>
 #include <linux/filter.h>
 #include <linux/rcupdate_trace.h>
-#include <linux/sched/mm.h>
 #include <linux/tp_session.h>
 #include <linux/trace_events.h>
 

@@ -38,10 +38,11 @@ long whole, part, odd, other_map;
 __u64 copy[KFUNC_DEPTH + 1], first[1];
 __u64 matches, runs;
 
-SEC("raw_tp/sys_enter")
-int filter(struct bpf_raw_tracepoint_args *ctx)
+/* Arguments: registers, number of the system call */
+SEC("tp_btf/sys_enter")
+int filter(__u64 *ctx)
 {
-	if (ctx->args[1] != __NR_getpgid || bpf_get_current_pid_tgid() >> 32 != tgid)
+	if (ctx[1] != __NR_getpgid || bpf_get_current_pid_tgid() >> 32 != tgid)
 		return 0;
 	id = bpf_get_stackid(ctx, &stacks, BPF_F_USER_STACK);
 	if (wanted_id >= 0)

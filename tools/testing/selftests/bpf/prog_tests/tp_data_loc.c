@@ -37,7 +37,6 @@ static struct test_tp_data_loc *load_and_attach(void)
 	if (!ASSERT_OK_PTR(skel, "load"))
 		return NULL;
 	skel->bss->err = NOT_RUN;
-	skel->bss->null_size = -1;
 	if (ASSERT_OK(test_tp_data_loc__attach(skel), "attach"))
 		return skel;
 	test_tp_data_loc__destroy(skel);
@@ -68,7 +67,7 @@ static void test_errors(void)
 		return;
 	exec_watched(&skel->bss->watched);
 	ASSERT_EQ(skel->bss->flags_err, -EINVAL, "flags");
-	ASSERT_EQ(skel->bss->null_size, 0, "null");
+	ASSERT_TRUE(skel->bss->is_null, "null");
 	ASSERT_EQ(skel->bss->beyond_err, -ERANGE, "beyond the record");
 	ASSERT_EQ(skel->bss->common_err, -ERANGE, "common fields");
 	ASSERT_EQ(skel->bss->write_err, -EINVAL, "write");

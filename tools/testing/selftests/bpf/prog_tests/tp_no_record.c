@@ -3,6 +3,8 @@
  * perf makes no record of a hit if no program and no event can read it. All that can find
  * it right: programs, those that are attached to them, and events with a ring buffer.
  */
+#include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <test_progs.h>
@@ -220,6 +222,67 @@ destroy:
 	test_tp_no_record__destroy(skel);
 }
 
+static volatile int nr_signals;
+
+static void count_signal(int signal)
+{
+	nr_signals++;
+}
+
+/* With a program that reads nothing, an event takes the hits that it takes without. */
+static void check_count(const char *name, struct perf_event_attr *attr, int limit, long count,
+			int signals)
+{
+	struct test_tp_no_record *skel = load();
+	struct bpf_link *link;
+	int fd;
+
+	if (!skel)
+		return;
+	attr->disabled = 1;
+	fd = tp_event_open(attr, EVENT, 0, -1);
+	link = bpf_program__attach(skel->progs.reads_nothing);
+	if (!ASSERT_GE(fd, 0, name) || !ASSERT_OK_PTR(link, "attach"))
+		goto destroy;
+	nr_signals = 0;
+	if (signals) {
+		ASSERT_OK(fcntl(fd, F_SETOWN, getpid()), "owner");
+		ASSERT_OK(fcntl(fd, F_SETFL, O_ASYNC), "subscribe");
+	}
+	if (limit)
+		ASSERT_OK(ioctl(fd, PERF_EVENT_IOC_REFRESH, limit), "refresh");
+	else
+		ASSERT_OK(ioctl(fd, PERF_EVENT_IOC_ENABLE, 0), "enable");
+	hit_often();
+	ASSERT_EQ(tp_event_count(fd), count, name);
+	ASSERT_EQ(nr_signals, signals, name);
+	ASSERT_EQ(skel->bss->hits, HITS, "hits");
+destroy:
+	bpf_link__destroy(link);
+	close(fd);
+	test_tp_no_record__destroy(skel);
+}
+
+static void test_event_counts(void)
+{
+	struct perf_event_attr counts = {};
+	struct perf_event_attr samples = { .sample_period = 1 };
+	struct perf_event_attr now_and_then = { .sample_period = 3 };
+	struct perf_event_attr often = { .freq = 1, .sample_freq = 1000 };
+	struct perf_event_attr in_user_space = { .sample_period = 1, .exclude_kernel = 1 };
+	sighandler_t old = signal(SIGIO, count_signal);
+
+	check_count("counts", &counts, 0, HITS, 0);
+	check_count("samples", &samples, 0, HITS, 0);
+	check_count("samples now and then", &now_and_then, 0, HITS, 0);
+	check_count("samples often", &often, 0, HITS, 0);
+	check_count("in user space", &in_user_space, 0, 0, 0);
+	check_count("signals", &samples, 0, HITS, HITS);
+	check_count("is limited", &samples, 3, 3, 0);
+	check_count("signals, limited", &samples, 3, 3, 3);
+	signal(SIGIO, old);
+}
+
 void test_tp_no_record(void)
 {
 	static const char *const readers[] = {
@@ -241,4 +304,6 @@ void test_tp_no_record(void)
 		test_attached_program("before", "reads_nothing_either");
 	if (test__start_subtest("event_with_ring"))
 		test_event_with_ring();
+	if (test__start_subtest("event_counts"))
+		test_event_counts();
 }

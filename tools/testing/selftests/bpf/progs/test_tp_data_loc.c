@@ -21,13 +21,14 @@ int common_err = 0;
 int blind_err = 0;
 int write_err = 0;
 __u32 size = 0;
-__u32 null_size = 0;
+bool is_null = false;
 bool in_place = false;
 bool same = false;
 char name[NAME_MAX] = {};
 
 extern int bpf_dynptr_from_data_loc(__u32 data_loc, __u64 flags,
 				    struct bpf_dynptr *ptr__uninit) __ksym;
+extern bool bpf_dynptr_is_null(const struct bpf_dynptr *ptr) __ksym;
 extern __u32 bpf_dynptr_size(const struct bpf_dynptr *ptr) __ksym;
 extern void *bpf_dynptr_slice(const struct bpf_dynptr *ptr, __u32 offset, void *buffer,
 			      __u32 buffer__szk) __ksym;
@@ -66,7 +67,7 @@ int read_name(struct exec_args *ctx)
 	write_err = bpf_dynptr_write(&ptr, 0, probed, 1, 0);
 
 	flags_err = bpf_dynptr_from_data_loc(loc, 1, &none);
-	null_size = bpf_dynptr_size(&none);
+	is_null = bpf_dynptr_is_null(&none);
 	return 1;
 }
 
