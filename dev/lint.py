@@ -153,6 +153,8 @@ class Lint:
                 "-s",
                 "-k",
                 "-j2",
+                # Or two findings can share a line.
+                "-Otarget",
                 "C=2",
                 "CHECK=sparse",
                 *(path[:-2] + ".o" for path in paths),

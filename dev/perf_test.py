@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Run Debian's `perf test` on the base and on the series, and compare verdict by verdict.
+"""Run `perf test` on the base and on the series, and compare verdict by verdict.
+
+The perf is Debian's on both, or with --own that of each tree.
 
 A test passes when its verdict on the series is no worse than on the base: Ok, then Skip, then
 FAILED; one that outlasts --limit, or dies, has FAILED. Where the series does worse, the test runs
@@ -14,6 +16,7 @@ Exit status: 0 all passed, 1 not, 2 usage.
 
   dev/test-perf-test                 the tests that record, unwind, or load BPF programs
   dev/test-perf-test --all
+  dev/test-perf-test --own           perf of the base on the base, of the series on the series
   dev/test-perf-test 'perf record tests' 'Test dwarf unwind'
 """
 
@@ -28,6 +31,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,12 +39,12 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 REPO = HERE.parent
 OUT = REPO / ".build" / "test" / "perf-test"
-KERNELS = ("base", "series")
+TREES = ("base", "series")
 RETRIES = 2
 GUEST_SECONDS = 600
 
 LISTED = re.compile(r"^ *(\d+): (.+)$")
-VERDICT = re.compile(r"^ *(\d+(?:\.\d+)?): (.*?) *: (Ok|Skip|FAILED!)")
+VERDICT = re.compile(r"^ *\d+((?:\.\d+)?): (.*?) *: (Ok|Skip|FAILED!)")
 RANK = {"Ok": 0, "Skip": 1, "FAILED!": 2}
 
 # The short form: whatever samples, unwinds, reads callchains or loads BPF programs.
@@ -69,6 +73,7 @@ SHORT = (
     "perf header tests",
     "perf inject to convert DWARF callchains to regular ones",
     "perf record tests",
+    "perf record deferred callchain tests",
     "perf record sample filtering (by BPF) tests",
     "perf record sideband tests",
     "perf report --hierarchy",
@@ -80,32 +85,50 @@ SHORT = (
 )
 
 
-# Kernels whose guest ended badly, once for each time.
+# Trees whose guest ended badly, once for each time.
 LOST: list[str] = []
 
 
-@dataclass(frozen=True)
-class Test:
-    number: int
-    name: str
+def source_of(tree: str) -> Path:
+    return REPO / ".build" / ("linux-base" if tree == "base" else "linux") / "tools" / "perf"
 
 
-def list_tests() -> list[Test]:
-    result = subprocess.run(["perf", "test", "list"], check=True, text=True, capture_output=True)
+def perf_of(tree: str) -> tuple[str, dict[str, str]]:
+    """The program, and where it finds its scripts."""
+    return (str(REPO / ".build" / "perf" / tree / "perf"),
+            {**os.environ, "PERF_EXEC_PATH": str(source_of(tree))})
+
+
+@contextlib.contextmanager
+def place(tree: str, own: bool) -> Iterator[str]:
+    """Where perf test runs: it lists the shell tests of a source tree that it stands in."""
+    with tempfile.TemporaryDirectory() as folder:
+        if own:
+            (Path(folder) / "tests").symlink_to(source_of(tree) / "tests")
+        yield folder
+
+
+def list_tests(tree: str, own: bool) -> dict[str, int]:
+    """The numbers of all tests, by name; a tree's own perf has its own numbers."""
+    perf, environment = perf_of(tree) if own else ("perf", dict(os.environ))
+    with place(tree, own) as folder:
+        result = subprocess.run([perf, "test", "list"], check=True, text=True,
+                                capture_output=True, cwd=folder, env=environment)
     lines = (result.stdout + result.stderr).splitlines()
-    return [Test(int(m[1]), m[2].strip()) for m in map(LISTED.match, lines) if m]
+    return {m[2].strip(): int(m[1]) for m in map(LISTED.match, lines) if m}
 
 
 # In the guest
 
 
-def run_test(number: int, limit: int, log: Path) -> tuple[dict[str, str], float]:
-    """The verdicts by "number name" and the seconds that it took."""
+def run_test(perf: str, number: int, folder: str, limit: int,
+             log: Path) -> tuple[dict[str, str], float]:
+    """The verdicts, by what follows the test's name, and the seconds that it took."""
     begin = time.monotonic()
     ended = True
-    with tempfile.TemporaryDirectory() as scratch, log.open("wb") as output, subprocess.Popen(
-            ["perf", "test", "-v", str(number)], cwd=scratch, stdin=subprocess.DEVNULL,
-            stdout=output, stderr=subprocess.STDOUT, start_new_session=True) as process:
+    with log.open("wb") as output, subprocess.Popen(
+            [perf, "test", "-v", str(number)], cwd=folder, stdin=subprocess.DEVNULL, stdout=output,
+            stderr=subprocess.STDOUT, start_new_session=True) as process:
         try:
             process.wait(limit)
         except subprocess.TimeoutExpired:
@@ -117,7 +140,7 @@ def run_test(number: int, limit: int, log: Path) -> tuple[dict[str, str], float]
     for line in log.read_text(errors="replace").splitlines():
         match = VERDICT.match(line)
         if match:
-            verdicts[f"{match[1]} {match[2].strip()}"] = match[3]
+            verdicts[f"{match[1]} {match[2].strip()}" if match[1] else ""] = match[3]
     if not ended:
         say(f"test {number}: no end within {limit} s")
     return verdicts, time.monotonic() - begin
@@ -125,8 +148,16 @@ def run_test(number: int, limit: int, log: Path) -> tuple[dict[str, str], float]
 
 def in_guest(options: argparse.Namespace) -> int:
     os.environ["HOME"] = "/tmp"
+    perf = "perf"
+    if options.own:
+        perf, environment = perf_of(options.in_guest)
+        os.environ |= environment
+        # Its shell tests call it by name.
+        os.environ["PATH"] = f"{Path(perf).parent}:{os.environ['PATH']}"
     for number in map(int, options.tests):
-        verdicts, seconds = run_test(number, options.limit, options.into / f"{number}.log")
+        with place(options.in_guest, options.own) as folder:
+            verdicts, seconds = run_test(perf, number, folder, options.limit,
+                                         options.into / f"{number}.log")
         with (options.into / "verdicts").open("a") as file:
             file.write(json.dumps({"test": number, "seconds": round(seconds, 1),
                                    "verdicts": verdicts}) + "\n")
@@ -136,31 +167,33 @@ def in_guest(options: argparse.Namespace) -> int:
 # On the host
 
 
-def run_guest(kernel: str, tests: list[Test], limit: int, into: Path) -> dict[str, str]:
+def run_guest(tree: str, tests: list[str], options: argparse.Namespace, into: Path) -> dict[str, str]:
     """The verdicts on this kernel; a guest that was lost took those it owed with it."""
     into.mkdir(parents=True)
     begin = time.monotonic()
-    command = [str(REPO / "vm" / "run"), "--kernel", kernel, "--timeout",
-               str(GUEST_SECONDS + limit * len(tests)), "--", str(HERE / "test-perf-test"),
-               "--in-guest", "--limit", str(limit), "--into", str(into),
-               *(str(test.number) for test in tests)]
+    names = {number: name for name, number in list_tests(tree, options.own).items() if name in tests}
+    command = [str(REPO / "vm" / "run"), "--kernel", tree, "--timeout",
+               str(GUEST_SECONDS + options.limit * len(names)), "--", str(HERE / "test-perf-test"),
+               "--in-guest", tree, "--limit", str(options.limit), "--into", str(into),
+               *(["--own"] if options.own else []), *map(str, names)]
     status = subprocess.run(command, check=False, stdin=subprocess.DEVNULL).returncode
-    say(f"{kernel}: {len(tests)} tests in {time.monotonic() - begin:.0f} s, "
+    say(f"{tree}: {len(names)} tests in {time.monotonic() - begin:.0f} s, "
         f"vm/run: exit status {status}")
-    LOST.extend([kernel] * (status != 0))
+    LOST.extend([tree] * (status != 0))
     verdicts: dict[str, str] = {}
     with contextlib.suppress(FileNotFoundError):
         for line in (into / "verdicts").read_text().splitlines():
-            verdicts |= json.loads(line)["verdicts"]
+            run = json.loads(line)
+            verdicts |= {names[run["test"]] + of: word for of, word in run["verdicts"].items()}
     return verdicts
 
 
-def run_both(tests: list[Test], limit: int, turn: int) -> dict[str, dict[str, str]]:
+def run_both(tests: list[str], options: argparse.Namespace, turn: int) -> dict[str, dict[str, str]]:
     """Side by side, so that what else the machine does is the same to both."""
-    with ThreadPoolExecutor(len(KERNELS)) as pool:
-        futures = {kernel: pool.submit(run_guest, kernel, tests, limit, OUT / f"{kernel}-{turn}")
-                   for kernel in KERNELS}
-        return {kernel: future.result() for kernel, future in futures.items()}
+    with ThreadPoolExecutor(len(TREES)) as pool:
+        futures = {tree: pool.submit(run_guest, tree, tests, options, OUT / f"{tree}-{turn}")
+                   for tree in TREES}
+        return {tree: future.result() for tree, future in futures.items()}
 
 
 def rank(verdicts: dict[str, str], name: str) -> int:
@@ -183,13 +216,13 @@ def words(runs: list[dict[str, dict[str, str]]], kernel: str, name: str) -> str:
 
 def report(first: dict[str, dict[str, str]], again: list[dict[str, dict[str, str]]]) -> int:
     """TAP, and the suite's line."""
-    names = sorted({name for verdicts in first.values() for name in verdicts},
-                   key=lambda name: [int(part) for part in name.split()[0].split(".")])
+    # In perf's order, those that only the series has at the end.
+    names = list(first["base"] | first["series"])
     passed = failed = 0
     for name in names:
         runs = [first, *(again if is_worse(first, name) else [])]
         text = f"{name}: {words(runs, 'base', name)}; {words(runs, 'series', name)}"
-        if min(rank(run[kernel], name) for run in runs for kernel in KERNELS) > 0:
+        if min(rank(run[tree], name) for run in runs for tree in TREES) > 0:
             print(f"# Ok on neither: {text}")
             continue
         bad = is_regression(runs, name)
@@ -211,17 +244,16 @@ def say(text: str) -> None:
     print(f"# {text}", flush=True)
 
 
-def chosen(options: argparse.Namespace, parser: argparse.ArgumentParser) -> list[Test]:
-    tests = list_tests()
+def chosen(options: argparse.Namespace, parser: argparse.ArgumentParser) -> list[str]:
+    known = list_tests("series", options.own)
     if options.all:
-        return tests
-    known = {test.name for test in tests}
+        return list(known)
     for name in options.tests:
         if name not in known:
             parser.error(f"{name}: perf has no such test; see perf test list")
-    for name in set(SHORT) - known:
+    for name in set(SHORT) - set(known):
         say(f"{name}: not run, this version of perf has no such test")
-    return [test for test in tests if test.name in (options.tests or SHORT)]
+    return [name for name in known if name in (options.tests or SHORT)]
 
 
 def main() -> int:
@@ -230,7 +262,9 @@ def main() -> int:
     parser.add_argument("--all", action="store_true", help="every test")
     parser.add_argument("--limit", type=int, default=120, metavar="S",
                         help="seconds that one test may take (default: 120)")
-    parser.add_argument("--in-guest", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--own", action="store_true",
+                        help="the perf of each tree, as dev/perf builds it, not Debian's")
+    parser.add_argument("--in-guest", metavar="TREE", help=argparse.SUPPRESS)
     parser.add_argument("--into", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("tests", nargs="*", metavar="TEST", help="names, as perf test list has them")
     options = parser.parse_args()
@@ -238,11 +272,11 @@ def main() -> int:
         return in_guest(options)
     tests = chosen(options, parser)
     shutil.rmtree(OUT, ignore_errors=True)
-    first = run_both(tests, options.limit, 0)
-    worse = {int(re.split(r"[. ]", name)[0]) for name in first["base"] | first["series"]
-             if is_worse(first, name)}
-    repeat = [test for test in tests if test.number in worse]
-    again = [run_both(repeat, options.limit, turn) for turn in range(1, RETRIES + 1) if repeat]
+    first = run_both(tests, options, 0)
+    worse = [name for name in first["base"] | first["series"] if is_worse(first, name)]
+    repeat = [test for test in tests
+              if any(name == test or name.startswith(f"{test}.") for name in worse)]
+    again = [run_both(repeat, options, turn) for turn in range(1, RETRIES + 1) if repeat]
     return report(first, again)
 
 

@@ -16,12 +16,14 @@ build_tree() {
 # of CASES. Then the suite's line.
 run_tools() {
 	local suite=$1 kernel=$2 seconds=$3 status=0 passed failed
+	# Another kernel may run the same beside.
+	local log=$OUT/log-$2
 
 	shift 3
 	"$REPO/vm/run" --kernel "$kernel" --timeout "$seconds" -- "$@" |
-		tee "$OUT/log" || status=$?
-	passed=$(grep -c '^ok ' "$OUT/log" || true)
-	failed=$(grep -c '^not ok ' "$OUT/log" || true)
+		tee "$log" || status=$?
+	passed=$(grep -c '^ok ' "$log" || true)
+	failed=$(grep -c '^not ok ' "$log" || true)
 	# A tool that died says nothing.
 	[ $((passed + failed)) = ${#CASES[@]} ] && [ "$status" = 0 ] ||
 		failed=$((${#CASES[@]} - passed))

@@ -2,29 +2,39 @@
 """Hold what "perf record --off-cpu" saw of waits.c against the kernel's own trace.
 
 usage: check.py kinds NAME WAITS TRACE SCRIPT NANOSECONDS
-       check.py totals NAME ERROR TRACE REPORT
-       check.py stacks NAME COUNT SCRIPT FUNCTION
+       check.py totals ERROR STATES TRACE REPORT
+       check.py waker SCRIPT WAIT WAKER
+       check.py weights json|flamegraph FILE MILLISECONDS...
 
 WAITS is the output of waits, TRACE the trace file of sched_switch and sched_wakeup with the clock
-mono, SCRIPT the output of "perf script -F comm,tid,time,period,event,ip,sym,dso", REPORT that of
-"perf report -F period -s pid,task_state -t ';'". Prints a line "ok NAME..." or "not ok NAME...":
+mono, SCRIPT the output of "perf script -F comm,tid,time,period,event[,wakee],ip,sym,dso", REPORT that of
+"perf report -F period -s pid,task_state -t ';'". Exit status 0, 1 wrong, 2 usage.
 
-  kinds   for each kind of wait: the time in samples with its function is that of the intervals of
-          NANOSECONDS at least, and their stacks are whole, with a kernel part unless
-          NANOSECONDS is 0
-  totals  the time of all threads of waits in each state that is reported; each differs by
-          ERROR of all their time at most, as the trace lacks what they did before their exec
-  stacks  there are COUNT samples with FUNCTION at least
+  kinds   prints a line "ok NAME-KIND" or "not ok NAME-KIND" for each kind of wait: the time in
+          samples with its function is that of the intervals of NANOSECONDS at least, and their
+          stacks are whole, with a kernel part unless NANOSECONDS is 0
+  totals  compares the time of all threads of waits in each of STATES, letters of ps(1); each differs
+          by ERROR of all their time at most, as the trace lacks what they did before their exec
+  waker   looks for the waker of each sample with the function WAIT: a sample as long, of that wakee,
+          with both stacks, WAKER in that of the user, without the frames that all wakeups have in
+          common
+  weights compares what the sleeps of processes "sleep" weigh in FILE, which perf made for other
+          programs, with their times: each is as long at least, and at most a fifth longer
 """
 
+import json
 import re
 import sys
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-CHAIN = ["inner", "middle", "outer", "run", "main"]
-HEAD = re.compile(r"^\s*(\S.*?)\s+(\d+)\s+([\d.]+):\s+(\d+)\s+offcpu-time:")
+CHAIN = ["inner", "middle", "outer", "once", "run", "main"]
+# Of the wait that finds no tables in memory
+FIRST = "first"
+HEAD = re.compile(r"^\s*(\S.*?)\s+(\d+)\s+([\d.]+):\s+(\d+)\s+offcpu-(time|waker):"
+                  r"\s*(?:-|.*:(\d+))?\s*$")
 FRAME = re.compile(r"^\s+([0-9a-f]+) (\S+).*\((.*)\)$")
 EVENT = re.compile(r" (\d+)\.(\d{6}): (sched_switch|sched_wakeup): (.*)$")
 SWITCH = re.compile(r"prev_comm=(.*) prev_pid=(\d+) .* prev_state=(\S+) ==> .* next_pid=(\d+) ")
@@ -38,10 +48,15 @@ MIN_WHOLE = 0.99
 class Sample:
     """A sample, its frames leaf first."""
 
+    comm: str
     tid: int
     ns: int
+    event: str
+    wakee: int
     kernel: list[str] = field(default_factory=list)
     user: list[str] = field(default_factory=list)
+    # File of the outermost frame, and the offset in it if the output has that
+    bottom: str = ""
 
 
 @dataclass
@@ -64,18 +79,19 @@ def read(name: str) -> str:
 
 
 def samples_of(text: str) -> list[Sample]:
-    """Those of the event, whatever else the output has."""
+    """Those of both events, whatever else the output has."""
     found: list[Sample] = []
     current = None
     for line in text.splitlines():
         if head := HEAD.match(line):
-            current = Sample(int(head[2]), int(head[4]))
+            current = Sample(head[1], int(head[2]), int(head[4]), head[5], int(head[6] or 0))
             found.append(current)
         elif not line.strip():
             current = None
         elif current and (frame := FRAME.match(line)):
             where = current.kernel if frame[3].startswith("[kernel") else current.user
             where.append(frame[2])
+            current.bottom = frame[3]
     return found
 
 
@@ -102,10 +118,8 @@ def intervals_of(text: str) -> list[Interval]:
     return found
 
 
-def say(good: bool, name: str, what: str) -> int:
-    """The line of a case; the exit status."""
-    print(f"{'ok' if good else 'not ok'} {name}: {what}")
-    return 0 if good else 1
+def waits_in(samples: list[Sample], function: str) -> list[Sample]:
+    return [s for s in samples if s.event == "time" and function in s.user and FIRST not in s.user]
 
 
 def is_whole(sample: Sample, function: str, kernel: bool) -> bool:
@@ -122,48 +136,90 @@ def kinds(name: str, waits: str, trace: str, script: str, shortest: int) -> int:
         tid, function, state, begin, end, count = line.split()
         real = sum(i.ns for i in intervals if i.tid == int(tid) and i.state == state
                    and i.ns >= shortest and i.begin >= int(begin) and i.end <= int(end))
-        mine = [sample for sample in samples if function in sample.user]
+        mine = waits_in(samples, function)
         seen = sum(sample.ns for sample in mine)
-        whole = sum(sample.ns for sample in mine if is_whole(sample, function, shortest > 0))
-        status |= say(bool(real) and abs(seen - real) <= MAX_ERROR * real and whole >= MIN_WHOLE * seen,
-                      f"{name}-{function.removeprefix('wait_')}",
-                      f"{len(mine)} samples of {count} waits, {seen} of {real} ns "
-                      f"({100 * seen / (real or 1) - 100:+.2f} %), "
-                      f"{100 * whole / (seen or 1):.2f} % with whole stacks")
+        broken = [sample for sample in mine if not is_whole(sample, function, shortest > 0)]
+        whole = seen - sum(sample.ns for sample in broken)
+        for sample in broken[:3]:
+            print(f"#   {sample}")
+        good = bool(real) and abs(seen - real) <= MAX_ERROR * real and whole >= MIN_WHOLE * seen
+        print(f"{'ok' if good else 'not ok'} {name}-{function.removeprefix('wait_')}: "
+              f"{len(mine)} samples of {count} waits, {seen} of {real} ns "
+              f"({100 * seen / (real or 1) - 100:+.2f} %), "
+              f"{100 * whole / (seen or 1):.2f} % with whole stacks")
+        status |= not good
     return status
 
 
-def totals(name: str, error: float, trace: str, report: str) -> int:
+def totals(error: float, states: str, trace: str, report: str) -> int:
     seen: Counter[str] = Counter()
-    real: dict[bool, Counter[str]] = defaultdict(Counter)
+    real: Counter[str] = Counter()
     tids = set()
     for line in report.splitlines():
         if row := ROW.match(line):
             seen[row[3]] += int(row[1])
             tids.add(int(row[2]))
-    # Where R is recorded, a sleep ends when the task is woken up.
-    split = "R" in seen
     for interval in intervals_of(trace):
         if interval.tid not in tids:
             continue
-        if interval.state == "R" or not split:
-            real[split][interval.state] += interval.ns
-        else:
-            real[split][interval.state] += interval.woken - interval.begin
-            real[split]["R"] += interval.end - interval.woken
-    good = bool(seen)
+        # Where R is recorded, a sleep ends when the task is woken up.
+        split = "R" in states and interval.state != "R"
+        real[interval.state] += (interval.woken if split else interval.end) - interval.begin
+        real["R"] += interval.end - interval.woken if split else 0
+    whole = sum(real[state] for state in states)
+    good = bool(whole) and set(seen) <= set(states)
     said = []
-    for state, ns in sorted(seen.items()):
-        truth = real[split][state]
-        good = good and abs(ns - truth) <= error * sum(real[split].values())
-        said.append(f"{state} {ns} of {truth} ns ({100 * ns / (truth or 1) - 100:+.2f} %)")
-    return say(good, name, ", ".join(said) or "nothing was recorded")
+    for state in states:
+        good = good and abs(seen[state] - real[state]) <= error * whole
+        if not seen[state] and not real[state]:
+            continue
+        said.append(f"{state} {seen[state]} of {real[state]} ns "
+                    f"({100 * seen[state] / (real[state] or 1) - 100:+.2f} %)")
+    print("#", ", ".join(said))
+    return 0 if good else 1
 
 
-def stacks(name: str, count: int, script: str, function: str) -> int:
-    found = [s for s in samples_of(script) if function in s.user or function in s.kernel]
-    return say(len(found) >= count, name,
-               f"{len(found)} samples with {function}, {sum(s.ns for s in found)} ns")
+def waker(script: str, wait: str, function: str) -> int:
+    samples = samples_of(script)
+    waits = waits_in(samples, wait)
+    wakes = {(s.wakee, s.ns): s for s in samples if s.event == "waker" and function in s.user
+             and s.kernel and not re.search("^bpf_|trace|^try_to_wake_up$", s.kernel[0])}
+    found = [wakes[s.tid, s.ns] for s in waits if (s.tid, s.ns) in wakes]
+    waited, woken = sum(s.ns for s in waits), sum(s.ns for s in found)
+    print(f"# {len(waits)} waits in {wait}, {waited} ns, {woken} ns ended by {function}: {found[:1]}")
+    return 0 if found and waited - woken <= MAX_ERROR * waited else 1
+
+
+def json_weights(profile: dict[str, Any]) -> list[int]:
+    """Of "perf data convert --to-json": a process each."""
+    found: Counter[int] = Counter()
+    for sample in profile["samples"]:
+        if (sample["comm"] == "sleep" and sample["event_name"] == "offcpu-time"
+                and any("nanosleep" in frame.get("symbol", "") for frame in sample["callchain"])):
+            found[sample["pid"]] += sample["sample_period"]
+    return sorted(found.values())
+
+
+def weight(node: dict[str, Any]) -> int:
+    return node["v"] + sum(weight(child) for child in node["c"])
+
+
+def weight_in(node: dict[str, Any], function: str) -> int:
+    if function in node["n"]:
+        return weight(node)
+    return sum(weight_in(child, function) for child in node["c"])
+
+
+def flamegraph_weights(root: dict[str, Any]) -> list[int]:
+    """Of flamegraph.py --format json: a process each."""
+    return sorted(weight_in(node, "nanosleep") for node in root["c"] if node["n"].startswith("sleep "))
+
+
+def weights(found: list[int], lengths: list[str]) -> int:
+    print(f"# {found} ns, of {lengths} ms")
+    longest = found[-len(lengths):]
+    return 0 if len(longest) == len(lengths) and all(
+        int(ms) <= ns / 1e6 <= int(ms) * 1.2 for ns, ms in zip(longest, lengths)) else 1
 
 
 def main(arguments: list[str]) -> int:
@@ -171,10 +227,14 @@ def main(arguments: list[str]) -> int:
     match arguments:
         case ["kinds", name, waits, trace, script, shortest]:
             return kinds(name, read(waits), read(trace), read(script), int(shortest))
-        case ["totals", name, error, trace, report]:
-            return totals(name, float(error), read(trace), read(report))
-        case ["stacks", name, count, script, function]:
-            return stacks(name, int(count), read(script), function)
+        case ["totals", error, states, trace, report]:
+            return totals(float(error), states, read(trace), read(report))
+        case ["waker", script, wait, function]:
+            return waker(read(script), wait, function)
+        case ["weights", "json", name, *lengths]:
+            return weights(json_weights(json.loads(read(name))), lengths)
+        case ["weights", "flamegraph", name, *lengths]:
+            return weights(flamegraph_weights(json.loads(read(name))), lengths)
     print(__doc__, file=sys.stderr)
     return 2
 

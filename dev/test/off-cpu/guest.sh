@@ -2,24 +2,34 @@
 # SPDX-License-Identifier: GPL-2.0
 # In a guest: perf record --off-cpu on programs whose waits the kernel traces too.
 #
-# usage: guest.sh PERF DIR CASE...
+# usage: guest.sh [--base] PERF DIR CASE...
 #
-# Inputs:  PERF, the perf to test; DIR with waits, sframe and its cache.
+# Inputs:  PERF, the perf to test, that of the base with --base; DIR with waits, sframe
+#          and its cache; in the environment COUNT, for loads.py, and MOST, how many times
+#          its nominal length a wait may last.
 # Outputs: a line "ok ..." or "not ok ..." per case; DIR/*.txt.
 set -uo pipefail
 
 HERE=$(cd "$(dirname "$0")" && pwd -P)
+BASE=
+[ "$1" != --base ] || {
+	BASE=--base
+	shift
+}
 PERF=$1 DIR=$2
 TRACING=/sys/kernel/tracing
 WORK=/tmp/off-cpu
+# Of perf's scripts, which are not installed
+PERF_EXEC_PATH=$(cd "$HERE/../../../.build/linux/tools/perf" && pwd -P)
 DATA=$WORK/perf.data
-SCRIPT_FIELDS=comm,tid,time,period,event,ip,sym,dso
+SCRIPT_FIELDS=comm,tid,time,period,event,wakee,ip,sym,dso
 
-say() {
-	local verdict=ok
-
-	"$@" || verdict='not ok'
-	echo "$verdict ${FUNCNAME[1]#case_}"
+# run CASE: print its line; two of them print one for each kind of wait.
+run() {
+	case $1 in
+	samples | sums) "case_$1" ;;
+	*) if "case_$1"; then echo "ok $1"; else echo "not ok $1"; fi ;;
+	esac
 }
 
 check() {
@@ -33,6 +43,18 @@ trace_on() {
 	echo 'comm == "waits"' >$TRACING/events/sched/sched_wakeup/filter
 	echo 1 >$TRACING/events/sched/sched_switch/enable
 	echo 1 >$TRACING/events/sched/sched_wakeup/enable
+}
+
+# A disk that takes 10 ms to answer.
+slow_disk() {
+	local config=/sys/kernel/config/nullb/slow
+
+	mountpoint -q /sys/kernel/config || mount -t configfs configfs /sys/kernel/config
+	mkdir $config
+	echo 2 >$config/irqmode
+	echo 10000000 >$config/completion_nsec
+	echo 1 >$config/power
+	export DISK=/dev/slow
 }
 
 # traced NAME PERF-OPTION... -- WAITS-ARGUMENT...: record waits, with the kernel's trace.
@@ -67,11 +89,12 @@ sum() {
 	awk '/ offcpu-time:/ { sub(/ *offcpu-time:.*/, ""); n += $NF } END { printf "%.0f\n", n }' "$1"
 }
 
-# lasts NANOSECONDS MILLISECONDS: as long at least, and at most a fifth longer, as perf
+# lasts NANOSECONDS MILLISECONDS: as long at least, and at most MOST times as long, as perf
 # itself takes time to begin and to end.
 lasts() {
 	echo "# $1 ns, of $2 ms"
-	awk -v got="$1" -v want="$2" 'BEGIN { exit !(got >= want * 1e6 && got <= want * 1.2e6) }'
+	awk -v got="$1" -v want="$2" -v most="$MOST" \
+		'BEGIN { exit !(got >= want * 1e6 && got <= want * most * 1e6) }'
 }
 
 kinds() {
@@ -79,7 +102,11 @@ kinds() {
 	check kinds "$1" "$DIR/$1.waits.txt" "$DIR/$1.trace.txt" "$DIR/$1.script.txt" "$2"
 }
 
-# Six cases each.
+# totals CASE ERROR [STATES]
+totals() {
+	check totals "$2" "${3:-SDI}" "$DIR/$1.trace.txt" "$DIR/$1.report.txt"
+}
+
 case_samples() {
 	kinds samples 100000 --off-cpu-thresh 100us
 }
@@ -88,41 +115,67 @@ case_sums() {
 	kinds sums 0 --off-cpu-thresh 100s
 }
 
-# All states, of all threads, with a third of the CPUs that there are threads for.
+# All states, of all threads, which are more than there are CPUs.
 case_states() {
 	traced states --off-cpu-thresh 0 --off-cpu-states S,D,I,T,t,R -- 100 10000
-	check totals states 0.01 "$DIR/states.trace.txt" "$DIR/states.report.txt"
+	totals states 0.01 SDITtR
 }
 
 case_period() {
 	traced period --off-cpu-period 1ms -- 200 10000
-	check totals period 0.02 "$DIR/period.trace.txt" "$DIR/period.report.txt"
+	totals period 0.02
 }
 
 # Many waits that are shorter than the period.
 case_short_waits() {
 	traced short_waits --off-cpu-period 1ms -- 10000 50 wait_futex
-	check totals short_waits 0.02 "$DIR/short_waits.trace.txt" "$DIR/short_waits.report.txt"
+	totals short_waits 0.02
 }
 
-blocked() {
+# A mutex that another thread unlocks, and a pipe that it writes to.
+case_waker() {
+	local wait status=0
+
+	for wait in wait_mutex wait_pipe; do
+		traced waker --off-cpu-waker --off-cpu-thresh 100us -- 200 10000 $wait || return 1
+		check waker "$DIR/waker.script.txt" $wait peer || status=1
+	done
+	return $status
+}
+
+# One that is not recorded itself has its name and its symbols all the same.
+case_waker_outside() {
+	local pid
+
+	mkfifo "$WORK/fifo"
+	cat "$WORK/fifo" >/dev/null &
+	pid=$!
+	exec 6>"$WORK/fifo"
+	"$PERF" record -q --off-cpu --off-cpu-waker -e dummy -p $pid -o "$DATA" -- \
+		bash -c 'for i in {1..20}; do sleep 0.05; echo x >&6; done'
+	exec 6>&-
+	script_of "$DATA" >"$DIR/waker_outside.script.txt"
+	"$PERF" report -i "$DATA" --stdio -q -g none --no-children -s comm,wakee -t ';' >"$DIR/waker_outside.report.txt"
+	sed 's/^/# /' "$DIR/waker_outside.report.txt"
+	awk -v RS= '/^bash .*offcpu-waker: *cat:/ && /libc\.so/ { n++ } END { exit n < 15 }' \
+		"$DIR/waker_outside.script.txt" &&
+		grep -q ';bash *; *[0-9]*:cat' "$DIR/waker_outside.report.txt"
+}
+
+case_blocked() {
 	local pid ns
 
 	sleep 100 &
 	pid=$!
 	sleep 1
-	"$PERF" record -q --off-cpu -e dummy -p $pid -o "$DATA" -- sleep 5
+	"$PERF" record -q --off-cpu -e dummy -p $pid -o "$DATA" -- sleep 10
 	kill $pid
 	script_of "$DATA" >"$DIR/blocked.script.txt"
 	ns=$(sum "$DIR/blocked.script.txt")
-	lasts "$ns" 5000 && grep -q nanosleep "$DIR/blocked.script.txt"
+	lasts "$ns" 10000 && grep -q nanosleep "$DIR/blocked.script.txt"
 }
 
-case_blocked() {
-	say blocked
-}
-
-stopped() {
+case_stopped() {
 	local pid
 
 	sleep 100 &
@@ -134,26 +187,18 @@ stopped() {
 	lasts "$(awk -F ';' '$3 ~ /T/ { print $1 + 0 }' "$DIR/stopped.report.txt")" 2000
 }
 
-case_stopped() {
-	say stopped
-}
-
-pipe() {
-	"$PERF" record -q --off-cpu -e dummy -o - -- sleep 1 |
-		"$PERF" script -i - -F "$SCRIPT_FIELDS" >"$DIR/pipe.script.txt"
-	grep -q '^sleep' "$DIR/pipe.script.txt" && lasts "$(sum "$DIR/pipe.script.txt")" 1000
-}
-
 case_pipe() {
-	say pipe
+	"$PERF" record -q --off-cpu -e dummy -o - -- sleep 3 |
+		"$PERF" script -i - -F "$SCRIPT_FIELDS" >"$DIR/pipe.script.txt"
+	grep -q '^sleep' "$DIR/pipe.script.txt" && lasts "$(sum "$DIR/pipe.script.txt")" 3000
 }
 
 # Each file has its own part of a sleep.
-switch_output() {
+case_switch_output() {
 	local file files=0 pid
 
 	rm -f "$WORK"/switch.*
-	"$PERF" record -q --off-cpu --switch-output -e dummy -o "$WORK/switch" -- sleep 3.5 &
+	"$PERF" record -q --off-cpu --switch-output -e dummy -o "$WORK/switch" -- sleep 6 &
 	pid=$!
 	until pgrep -P $pid -x sleep >/dev/null; do sleep 0.1; done
 	for _ in 1 2; do
@@ -166,15 +211,17 @@ switch_output() {
 		[ "$(sum "$DIR/switch_output.script.txt")" -gt 100000000 ] && files=$((files + 1))
 		cat "$DIR/switch_output.script.txt" >>"$WORK/switch.all"
 	done
-	[ $files -ge 3 ] && lasts "$(sum "$WORK/switch.all")" 3500
-}
-
-case_switch_output() {
-	say switch_output
+	[ $files -ge 3 ] && lasts "$(sum "$WORK/switch.all")" 6000 || return 1
+	# By time: the clock starts when all has been set up.
+	rm -f "$WORK"/timed.*
+	"$PERF" record -q --off-cpu --switch-output=1s -e dummy -o "$WORK/timed" -- sleep 3.5
+	files=$(find "$WORK" -name 'timed.2*' | wc -l)
+	echo "# $files files of a second each"
+	[ "$files" -ge 3 ]
 }
 
 # Two of four seconds are enabled.
-control() {
+case_control() {
 	local pid
 
 	mkfifo "$WORK/control" "$WORK/ack"
@@ -196,13 +243,8 @@ control() {
 	lasts "$(sum "$DIR/control.script.txt")" 2000
 }
 
-case_control() {
-	say control
-}
-
-
 # Starts after its delay, also where nothing else happens.
-delay() {
+case_delay() {
 	local pid
 
 	sleep 100 &
@@ -213,22 +255,14 @@ delay() {
 	lasts "$(sum "$DIR/delay.script.txt")" 2000
 }
 
-case_delay() {
-	say delay
-}
-
 # Children that were forked before the recording began are followed.
-early_child() {
+case_early_child() {
 	"$PERF" record -q --off-cpu -e dummy -D 500 -o "$DATA" -- bash -c 'sleep 1.5; true'
 	"$PERF" script -i "$DATA" -F comm | grep -q sleep
 }
 
-case_early_child() {
-	say early_child
-}
-
 # What the workload is blocked in when the recording is interrupted.
-interrupted() {
+case_interrupted() {
 	local pid
 
 	"$PERF" record -q --off-cpu -e dummy -o "$DATA" -- sleep 100 &
@@ -241,30 +275,24 @@ interrupted() {
 	[ "$(sum "$DIR/interrupted.script.txt")" -gt 1500000000 ]
 }
 
-case_interrupted() {
-	say interrupted
-}
-
-cpu() {
+case_cpu() {
 	local zero one
 
 	(for _ in 1 2 3 4 5 6; do taskset -c 1 sleep 0.1; done) &
 	"$PERF" record -q --off-cpu --off-cpu-thresh 50ms -e dummy -o "$DATA" -C 0 -- \
 		bash -c 'for i in 1 2 3 4 5; do taskset -c 0 sleep 0.1; done'
 	wait
-	"$PERF" script -i "$DATA" -F comm,cpu,event | grep -w sleep >"$DIR/cpu.script.txt"
+	# Rows of shorter waits have no CPU.
+	"$PERF" script -i "$DATA" -F comm,cpu,period,event |
+		awk '$1 == "sleep" && $3 >= 50000000' >"$DIR/cpu.script.txt"
 	zero=$(grep -c '\[000\]' "$DIR/cpu.script.txt")
 	one=$(grep -c '\[001\]' "$DIR/cpu.script.txt")
 	echo "# samples on CPU 0: $zero, on CPU 1: $one"
 	[ "$zero" -ge 4 ] && [ "$one" = 0 ]
 }
 
-case_cpu() {
-	say cpu
-}
-
 # With -t, the other threads of a process are not recorded.
-thread() {
+case_thread() {
 	local pid
 
 	"$DIR/waits" 100 10000 >/dev/null &
@@ -274,24 +302,16 @@ thread() {
 	[ "$("$PERF" script -i "$DATA" -F tid | sort -u | tr -d ' \n')" = $pid ]
 }
 
-case_thread() {
-	say thread
-}
-
 inherit() {
 	"$PERF" record -q --off-cpu -e dummy -o "$DATA" "$@" -- bash -c 'sleep 0.2; true'
 	"$PERF" script -i "$DATA" -F comm | grep -c sleep
 }
 
-children() {
+case_children() {
 	[ "$(inherit)" -gt 0 ] && [ "$(inherit --no-inherit)" = 0 ]
 }
 
-case_children() {
-	say children
-}
-
-cgroup() {
+case_cgroup() {
 	local report
 
 	mkdir -p /sys/fs/cgroup/in
@@ -302,12 +322,8 @@ cgroup() {
 	grep -q 'sleep *; */in' <<<"$report"
 }
 
-case_cgroup() {
-	say cgroup
-}
-
 # Debian's perf reads the same from the file.
-stock() {
+case_stock() {
 	local option=(-F 'comm,tid,time,period,event,ip')
 
 	traced stock --off-cpu-thresh 1ms -- 20 5000
@@ -319,8 +335,46 @@ stock() {
 	[ "$(grep -c offcpu-time "$DIR/stock.theirs.txt")" -ge 100 ]
 }
 
-case_stock() {
-	say stock
+case_json() {
+	"$PERF" record -q --off-cpu -e dummy -o "$DATA" -- bash -c 'sleep 0.3; sleep 0.6; true'
+	"$PERF" data convert -i "$DATA" --force --to-json "$DIR/json.json" >/dev/null || return 1
+	check weights json "$DIR/json.json" 300 600
+}
+
+flamegraph() {
+	"$PERF" script -i "$DATA" -s "$PERF_EXEC_PATH/scripts/python/flamegraph.py" -- -f json -o "$DIR/flamegraph.json" "$@"
+}
+
+# Its widths are times. A profile of several events has no common unit.
+case_flamegraph() {
+	local said
+
+	"$PERF" record -q --off-cpu -e cpu-clock -o "$DATA" -- bash -c 'sleep 0.3; sleep 0.6; true'
+	said=$(flamegraph 2>&1) && { echo "# mixed: $said"; return 1; }
+	grep -q 'choose one with --event' <<<"$said" || { echo "# $said"; return 1; }
+	flamegraph -e offcpu-time >/dev/null || return 1
+	check weights flamegraph "$DIR/flamegraph.json" 300 600
+}
+
+# Deferred user callchains: what either perf records, both merge to the same samples.
+case_deferred_stock() {
+	local perf reader name status=0 option=(-F 'comm,tid,time,event,ip')
+
+	for perf in "$PERF" /usr/bin/perf; do
+		name=deferred_of_${perf#/}
+		name=$DIR/${name//\//_}
+		"$perf" record -q --call-graph fp,defer -e cpu-clock -F 999 -o "$DATA" -- \
+			"$DIR/sframe" run --cache-dir "$WORK/cache" \
+			python3 -c 'for i in range(300000): str(i)' || return 1
+		for reader in "$PERF" /usr/bin/perf; do
+			"$reader" script -i "$DATA" --no-inline "${option[@]}" \
+				2>"$name.log" >"$name.${reader//\//_}.txt" || sed 's/^/# /' "$name.log"
+		done
+		diff "$name".*.txt | head -6 | sed 's/^/# /' | grep . && status=1
+		awk -v RS= -F '\n' 'NF > 6 { deep++ } END { print "# " NR " samples, " deep " deep"; exit deep < 50 }' \
+			"$name.${PERF//\//_}.txt" || status=1
+	done
+	return $status
 }
 
 # fails PATTERN PERF-OPTION...: perf record refuses that, and says why.
@@ -332,7 +386,7 @@ fails() {
 	grep -q -- "$pattern" <<<"$said" || { echo "# $*: $said"; return 1; }
 }
 
-bad_values() {
+case_bad_values() {
 	local value status=0
 
 	for value in -1 x 1.5 '' 1h 99999999999999999999 9223372036854775807s; do
@@ -345,40 +399,29 @@ bad_values() {
 		fails '--off-cpu-states' --off-cpu --off-cpu-states "$value" || status=1
 	done
 	fails 'cannot be used together' --off-cpu --off-cpu-thresh 1 --off-cpu-period 1ms || status=1
-	fails 'need.* --off-cpu' --off-cpu-thresh 1 || status=1
+	fails 'need --off-cpu' --off-cpu-thresh 1 || status=1
+	fails 'need --off-cpu' --off-cpu-waker || status=1
 	return $status
 }
 
-case_bad_values() {
-	say bad_values
-}
-
 # Without room in the ring buffer, the time is in the sums.
-ring_full() {
+case_ring_full() {
 	traced ring_full -m 1 --off-cpu-thresh 0 -- 20000 50 wait_futex
 	sed 's/^/# /' "$DIR/ring_full.log"
 	grep -q 'in the sums for lack of room' "$DIR/ring_full.log" || return 1
-	check totals ring_full.total 0.01 "$DIR/ring_full.trace.txt" "$DIR/ring_full.report.txt" | grep -q '^ok'
+	totals ring_full 0.01
 }
 
-case_ring_full() {
-	say ring_full
-}
-
-hotplug() {
+case_hotplug() {
 	local online=/sys/devices/system/cpu/cpu1/online
 
 	(for _ in 1 2 3 4 5; do echo 0 >$online; sleep 0.3; echo 1 >$online; sleep 0.3; done) &
 	traced hotplug --off-cpu-thresh 1ms -- 50 10000
 	wait
-	check totals hotplug 0.01 "$DIR/hotplug.trace.txt" "$DIR/hotplug.report.txt" | grep -q '^ok'
+	totals hotplug 0.01
 }
 
-case_hotplug() {
-	say hotplug
-}
-
-disk_full() {
+case_disk_full() {
 	local said
 
 	mkdir -p "$WORK/small"
@@ -389,16 +432,41 @@ disk_full() {
 	grep -q 'No space left' <<<"$said" || { echo "# $said"; return 1; }
 }
 
-case_disk_full() {
-	say disk_full
+loads() {
+	# shellcheck disable=SC2086
+	python3 -B "$HERE/loads.py" $BASE "$1" "$PERF" "$DIR" "$WORK"
+}
+
+case_programs() {
+	loads programs
+}
+
+case_many() {
+	loads many
+}
+
+case_switches() {
+	loads switches
+}
+
+case_unprivileged() {
+	loads unprivileged
+}
+
+case_hostile() {
+	loads hostile
+}
+
+case_no_memory() {
+	loads no_memory
 }
 
 # The commands of the page, in their order, in one shell.
-page() {
+case_page() {
 	local page=$HERE/../../../Documentation/admin-guide/off-cpu.rst status
 
 	sed -n 's/^\t\$ //p' "$page" >"$WORK/commands"
-	[ "$(wc -l <"$WORK/commands")" -ge 18 ] || return 1
+	[ "$(wc -l <"$WORK/commands")" -ge 22 ] || return 1
 	mkdir -p "$WORK/page"
 	sleep 1000 &
 	(cd "$WORK/page" && PATH=${PERF%/*}:$PATH PAGER=cat PID=$! script -qec "bash -ex $WORK/commands" \
@@ -409,21 +477,18 @@ page() {
 	[ $status = 0 ] && grep -q 'nanosleep' "$DIR/page.txt"
 }
 
-case_page() {
-	say page
-}
-
 main() {
 	local name
 
 	shift 2
 	mkdir -p "$WORK"
 	cp -r "$DIR/cache" "$WORK/cache"
-	export PERF_BUILDID_DIR=$WORK/buildid
+	export PERF_BUILDID_DIR=$WORK/buildid PERF_EXEC_PATH
 	cd "$DIR" || exit 1
 	trace_on
+	slow_disk
 	for name; do
-		"case_$name"
+		run "$name"
 	done
 }
 

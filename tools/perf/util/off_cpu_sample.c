@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Samples of the event offcpu-time, which "perf record --off-cpu" writes.
+ * Samples of the events offcpu-time and offcpu-waker, which "perf record --off-cpu" writes.
  *
  * A sample is about a task that is just about to run, and the kernel would fill in the
  * fields of the current task. So the BPF program writes them to the raw data:
@@ -8,13 +8,18 @@
  *	u32 pid, tid;
  *	u64 period;		how long the task was off the CPU, in ns
  *	u64 nr;
- *	u64 ips[nr];		as in a callchain, two at least
+ *	u64 ips[nr];		as in a callchain
  *	u64 cgroup;
  *	u64 state;		enum off_cpu_state; other versions of perf end before it
+ *	u32 pid, tid;		of offcpu-waker only: the task that was off the CPU
+ *
+ * All but the last line are about the task that was off the CPU, or, of offcpu-waker, that
+ * woke it up; but the state and the period are those of the former.
  *
  * perf 6.12 wrote samples with a callchain and without raw data.
  */
 #include <errno.h>
+#include <linux/kernel.h>
 #include <linux/string.h>
 #include <string.h>
 
@@ -41,7 +46,8 @@ struct off_cpu_head {
 
 bool evsel__is_offcpu_event(struct evsel *evsel)
 {
-	return evsel__is_bpf_output(evsel) && evsel__name_is(evsel, OFFCPU_EVENT);
+	return evsel__is_bpf_output(evsel) && (evsel__name_is(evsel, OFFCPU_EVENT) ||
+					       evsel__name_is(evsel, OFFCPU_WAKER_EVENT));
 }
 
 /**
@@ -67,12 +73,14 @@ int off_cpu_parse_sample(struct perf_sample *sample)
 	const void *end = sample->raw_data + sample->raw_size;
 	const void *pos = sample->raw_data;
 	struct off_cpu_head head;
+	u64 ips[2] = {};
+	u32 wakee[2];
 	u64 state;
 
 	if (!pos || sample->raw_size < sizeof(head))
 		return -EFAULT;
 	memcpy(&head, pos, sizeof(head));
-	if (head.nr < 2 || head.nr > (sample->raw_size - sizeof(head)) / sizeof(u64))
+	if (head.nr > (sample->raw_size - sizeof(head)) / sizeof(u64))
 		return -EFAULT;
 
 	sample->pid = head.pid;
@@ -80,8 +88,10 @@ int off_cpu_parse_sample(struct perf_sample *sample)
 	sample->period = head.period;
 	/* Behind the u32 that says how long the raw data are: not aligned to 8 bytes. */
 	sample->callchain = (struct ip_callchain *)(pos + offsetof(struct off_cpu_head, nr));
-	memcpy(&sample->ip, pos + sizeof(head) + sizeof(u64), sizeof(u64));
-	if (sample->callchain->ips[0] == PERF_CONTEXT_KERNEL)
+	/* A mark and the first frame. Other versions of perf write one word for no stack. */
+	memcpy(ips, pos + sizeof(head), min_t(u64, head.nr, 2) * sizeof(u64));
+	sample->ip = ips[1];
+	if (ips[0] == PERF_CONTEXT_KERNEL)
 		sample->cpumode = PERF_RECORD_MISC_KERNEL;
 	else
 		sample->cpumode = PERF_RECORD_MISC_USER;
@@ -94,6 +104,12 @@ int off_cpu_parse_sample(struct perf_sample *sample)
 		memcpy(&state, pos, sizeof(u64));
 		if (state < OFF_CPU_STATES)
 			sample->task_state = off_cpu_state_chars[state];
+	}
+	pos += sizeof(u64);
+	if (end - pos >= (ssize_t)sizeof(wakee)) {
+		memcpy(wakee, pos, sizeof(wakee));
+		sample->wakee_pid = wakee[0];
+		sample->wakee_tid = wakee[1];
 	}
 	sample->raw_data = NULL;
 	sample->raw_size = 0;

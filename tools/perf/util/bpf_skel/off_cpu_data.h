@@ -9,9 +9,9 @@
 /* Why a task does not run, with the letters of ps(1). Each is a bit in a mask. */
 enum off_cpu_state {
 	OFF_CPU_SLEEPING,	/* S: interruptible */
-	OFF_CPU_DISK,		/* D: uninterruptible */
+	OFF_CPU_DISK,		/* D: uninterruptible, or frozen */
 	OFF_CPU_IDLE,		/* I: uninterruptible, but no load */
-	OFF_CPU_STOPPED,	/* T: by a signal, or frozen */
+	OFF_CPU_STOPPED,	/* T: by a signal */
 	OFF_CPU_TRACED,		/* t: by its tracer */
 	OFF_CPU_RUNNABLE,	/* R: waits for a CPU */
 	OFF_CPU_STATES,
@@ -62,6 +62,8 @@ struct off_cpu_losses {
 	__u64 no_row;
 	/* Intervals of unknown length: there was no memory for when they began. */
 	__u64 no_begin;
+	/* Samples without one of the waker. */
+	__u64 no_waker;
 	/* Processes that were not followed: too many at a time. */
 	__u64 not_followed;
 };
