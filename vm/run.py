@@ -7,7 +7,9 @@ repository and each --dir are writable and stand at the same paths; what the com
 complete when this program returns. The current directory is kept.
 
 Standard output and standard error come back apart and byte for byte; standard input is
-empty. The kernel log goes to .build/vm/<time>-<pid>/console.log and is shown when the run fails.
+empty. The kernel log goes to .build/vm/<time>-<pid>/console.log and is shown when the run fails. A
+guest that does not end in time says there what its processes wait for; the file `registers` beside
+it says where each CPU stood.
 A guest that the emulator's own fault ends while it boots is booted again, twice at most.
 
 Exit status: that of the command (128 + N when signal N ended it), or
@@ -58,6 +60,9 @@ KEEP_RUNS = 20
 BOOTS = 3
 BOOT_SECONDS = 120
 MIN_BOOT_SECONDS = 30
+# How long before the deadline a guest says what its processes wait for
+LATE_SECONDS = 60
+MONITOR_SECONDS = 2
 KERNELS = ("base", "series", "debug", "kcsan")
 LOG_TAIL = 40
 PR_SET_PDEATHSIG = 1
@@ -136,6 +141,12 @@ class Guest:
         # Soon enough to boot again, instead of a guest without a command at the deadline.
         return min(seconds, max(self.timeout / 2, MIN_BOOT_SECONDS)) if self.timeout else seconds
 
+    @property
+    def late_seconds(self) -> float:
+        """After which the guest says what it waits for; 0 is never."""
+        # Guest time is not the deadline's time where it counts instructions.
+        return max(self.timeout - LATE_SECONDS, self.timeout / 2) if not self.args.icount else 0
+
     def channel(self, name: str) -> int:
         """A new channel; returns the descriptor for QEMU's end."""
         ours, theirs = socket.socketpair()
@@ -156,6 +167,7 @@ class Guest:
         (self.dir / "fstab").write_text(fstab(writable))
         (self.dir / "shares").write_text("".join(f"{s.path}\n" for s in reversed(writable)))
         (self.dir / "mode").write_text("tty\n" if self.args.interactive else "pipe\n")
+        (self.dir / "late").write_text(f"{self.late_seconds:.0f}\n")
         (self.dir / "command").write_text(command_script(self.args))
 
     def qemu(self) -> list[str]:
@@ -180,6 +192,7 @@ class Guest:
             cmd += chardev("tty", self.channel("tty")) + ["-device", "virtconsole,nr=0,chardev=tty"]
         ports = {1: "status"}
         ports |= {4: "size"} if args.interactive else {2: "stdout", 3: "stderr"}
+        cmd += chardev("monitor", self.channel("monitor")) + ["-mon", "chardev=monitor"]
         for number, name in ports.items():
             cmd += chardev(name, self.channel(name))
             cmd += ["-device", f"virtserialport,nr={number},chardev={name},name={name}"]
@@ -211,11 +224,24 @@ class Guest:
                 end.close()
             try:
                 outcome = Pump(self, process).run()
+                if outcome.timed_out or outcome.stuck:
+                    self.save_registers()
             finally:
                 process.kill()
         if outcome.status is None and not outcome.complaint:
             outcome.complaint = self.qemu_complaint()
         return outcome
+
+    def save_registers(self) -> None:
+        """Where each CPU stands, and its timer, go to the file `registers`: a guest whose timers are
+        dead says nothing itself."""
+        monitor = self.channels["monitor"]
+        questions = ["info registers -a", *(f"info lapic {cpu}" for cpu in range(self.args.smp))]
+        with contextlib.suppress(OSError), (self.dir / "registers").open("wb") as out:
+            monitor.sendall("".join(f"{question}\n" for question in questions).encode())
+            monitor.settimeout(MONITOR_SECONDS)
+            while data := monitor.recv(65536):
+                out.write(data)
 
     def qemu_complaint(self) -> str:
         text = (self.dir / "qemu.log").read_text(errors="replace").strip()
@@ -334,7 +360,7 @@ class Pump:
     def loop(self) -> None:
         """Ends when QEMU has closed all channels, at the deadline, or on a signal."""
         channels = self.guest.channels
-        readers = {channels[name].fileno(): name for name in channels if name != "size"}
+        readers = {channels[name].fileno(): name for name in channels if name not in ("size", "monitor")}
         sources = [*readers, self.wake_read]
         if "tty" in channels:
             sources.append(0)

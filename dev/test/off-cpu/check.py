@@ -40,6 +40,8 @@ EVENT = re.compile(r" (\d+)\.(\d{6}): (sched_switch|sched_wakeup): (.*)$")
 SWITCH = re.compile(r"prev_comm=(.*) prev_pid=(\d+) .* prev_state=(\S+) ==> .* next_pid=(\d+) ")
 WAKEUP = re.compile(r"comm=.* pid=(\d+) ")
 ROW = re.compile(r"^\s*(\d+)\s*;\s*(\d+):.*;\s*(\S)\s*$")
+# Of a workload: the program, and what has executed it
+COMMS = ("waits", "sframe")
 MAX_ERROR = 0.01
 MIN_WHOLE = 0.99
 
@@ -96,7 +98,7 @@ def samples_of(text: str) -> list[Sample]:
 
 
 def intervals_of(text: str) -> list[Interval]:
-    """Of threads of waits, as the kernel traced them."""
+    """Of threads of the workload, as the kernel traced them."""
     found: list[Interval] = []
     out: dict[int, Interval] = {}
     for line in text.splitlines():
@@ -108,7 +110,7 @@ def intervals_of(text: str) -> list[Interval]:
             if wakeup and (interval := out.get(int(wakeup[1]))) and not interval.woken:
                 interval.woken = when
         elif switch := SWITCH.search(event[4]):
-            if switch[1] == "waits":
+            if switch[1] in COMMS:
                 tid = int(switch[2])
                 out[tid] = Interval(tid, switch[3][0], when, 0, 0)
             if interval := out.pop(int(switch[4]), None):

@@ -39,8 +39,10 @@ check() {
 trace_on() {
 	echo mono >$TRACING/trace_clock
 	echo 16384 >$TRACING/buffer_size_kb
-	echo 'prev_comm == "waits" || next_comm == "waits"' >$TRACING/events/sched/sched_switch/filter
-	echo 'comm == "waits"' >$TRACING/events/sched/sched_wakeup/filter
+	# Of the programs that are executed one after the other by the same task: see traced()
+	echo 'prev_comm == "waits" || prev_comm == "sframe" || next_comm == "waits" || next_comm == "sframe"' \
+		>$TRACING/events/sched/sched_switch/filter
+	echo 'comm == "waits" || comm == "sframe"' >$TRACING/events/sched/sched_wakeup/filter
 	echo 1 >$TRACING/events/sched/sched_switch/enable
 	echo 1 >$TRACING/events/sched/sched_wakeup/enable
 }
