@@ -85,6 +85,12 @@ void unwind_user(struct unwind_user_trace *trace, struct pt_regs *regs,
 
 void unwind_user_discover_later(void);
 
+#ifdef CONFIG_UNWIND_USER_SFRAME
+void unwind_user_mapped(struct vm_area_struct *vma);
+#else
+static inline void unwind_user_mapped(struct vm_area_struct *vma) { }
+#endif
+
 /**
  * unwind_user_has_tables() - whether the current task has tables of its code
  *

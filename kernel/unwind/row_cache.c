@@ -29,6 +29,7 @@
 #include <linux/slab.h>
 #include <linux/unwind_deferred.h>
 
+#include "file.h"
 #include "row_cache.h"
 #include "stats.h"
 

@@ -12,12 +12,6 @@
 
 #include "row_pack.h"
 
-/*
- * For what a process is charged with because somebody else profiles it.  Where its
- * memory cgroup is full, stacks are short: nothing is killed for them.
- */
-#define UNWIND_GFP_PROFILED	(GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
-
 /**
  * struct row_cache - rows of one process's tables
  * @id:		Another one for each that there ever was.

@@ -29,7 +29,6 @@
 #include <linux/pagemap.h>
 #include <linux/random.h>
 #include <linux/rcupdate.h>
-#include <linux/refcount.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
@@ -40,12 +39,12 @@
 #include <linux/unwind_user.h>
 #include <linux/xarray.h>
 
+#include "file.h"
 #include "row_cache.h"
 #include "sframe.h"
 #include "sframe_decode.h"
 #include "sframe_region.h"
 #include "stats.h"
-#include "table.h"
 #include "user.h"
 
 #define CREATE_TRACE_POINTS
@@ -80,21 +79,11 @@ enum sframe_state {
 };
 
 /**
- * struct sframe_copy - what prctl() has made of a table
- * @users:	A section in each of the processes that have it: fork() shares it.
- * @rows:	The rows.
- * @rcu:	Defers freeing until no reader can be looking at @rows.
- */
-struct sframe_copy {
-	refcount_t		users;
-	struct unwind_table	*rows;
-	struct rcu_head		rcu;
-};
-
-/**
  * struct sframe_section - a registered table
- * @data:	Its own bytes, in sframe_index::by_data.
- * @copy:	Its rows, or NULL: they are found in its own bytes, by @table.
+ * @data:	Its own bytes, in sframe_index::by_data; none, where it is a file's.
+ * @segment:	The code and its rows, or NULL: they are found in the table's own bytes, by
+ *		@table.
+ * @base:	Where @segment starts here.
  * @table:	Valid in SFRAME_OPEN; the text range in it always is.
  * @state:	enum sframe_state.  sframe_publish() stores SFRAME_OPEN with
  *		release, sframe_snapshot() loads with acquire.
@@ -106,7 +95,8 @@ struct sframe_copy {
  */
 struct sframe_section {
 	struct interval_tree_node data;
-	struct sframe_copy	*copy;
+	struct unwind_segment	*segment;
+	unsigned long		base;
 	struct sframe_table	table;
 	int			state;
 	enum sframe_origin	origin;
@@ -147,45 +137,6 @@ static struct sframe_index *sframe_current_index(void)
 	return current->mm ? smp_load_acquire(&current->mm->sframe) : NULL;
 }
 
-static struct sframe_copy *sframe_make_copy(const struct unwind_table_source *source)
-{
-	struct sframe_copy *copy;
-
-	copy = kzalloc(sizeof(*copy), GFP_KERNEL_ACCOUNT);
-	if (!copy)
-		return ERR_PTR(-ENOMEM);
-	refcount_set(&copy->users, 1);
-	copy->rows = unwind_table_build(source, get_random_u32(), GFP_KERNEL_ACCOUNT);
-	if (IS_ERR(copy->rows)) {
-		void *error = copy->rows;
-
-		kfree(copy);
-		return error;
-	}
-	return copy;
-}
-
-static struct sframe_copy *sframe_get_copy(struct sframe_copy *copy)
-{
-	if (copy)
-		refcount_inc(&copy->users);
-	return copy;
-}
-
-static void sframe_free_copy(struct rcu_head *rcu)
-{
-	struct sframe_copy *copy = container_of(rcu, struct sframe_copy, rcu);
-
-	unwind_table_free(copy->rows);
-	kfree(copy);
-}
-
-static void sframe_put_copy(struct sframe_copy *copy)
-{
-	if (copy && refcount_dec_and_test(&copy->users))
-		call_rcu(&copy->rcu, sframe_free_copy);
-}
-
 /* The range of @section's text in by_text, whose ends are inclusive. */
 static struct ma_state sframe_text_state(struct sframe_index *index,
 					 struct sframe_section *section)
@@ -213,7 +164,8 @@ static void sframe_remove_section(struct mm_struct *mm,
 
 	/* Make it unreachable ... */
 	sframe_erase(&mas);
-	interval_tree_remove(&section->data, &index->by_data);
+	if (section->data.start)
+		interval_tree_remove(&section->data, &index->by_data);
 	WRITE_ONCE(index->nr, index->nr - 1);
 	/* A full barrier, with sframe_add_row(): no row of it can come later. */
 	row_cache_free(xchg(&index->rows, NULL));
@@ -221,8 +173,14 @@ static void sframe_remove_section(struct mm_struct *mm,
 	trace_sframe_remove(section->data.start, section->table.text_start,
 			    section->table.text_end, section->origin);
 	/* ... and free it when the last reader has left. */
-	sframe_put_copy(section->copy);
+	unwind_segment_put(section->segment);
 	kfree_rcu(section, rcu);
+}
+
+/* Whether @section's rows have been taken for their memory. */
+static bool sframe_is_evicted(const struct sframe_section *section)
+{
+	return section->segment && !rcu_access_pointer(section->segment->table);
 }
 
 /*
@@ -236,7 +194,8 @@ static int sframe_check_text(struct sframe_index *index, unsigned long start,
 	struct sframe_section *other;
 
 	mas_for_each(&mas, other, last)
-		if (origin == SFRAME_DISCOVERED || other->origin != SFRAME_DISCOVERED)
+		if (other->origin != SFRAME_DISCOVERED ||
+		    (origin == SFRAME_DISCOVERED && !sframe_is_evicted(other)))
 			return -EEXIST;
 	return 0;
 }
@@ -283,7 +242,8 @@ static int sframe_insert(struct mm_struct *mm, struct sframe_section *section,
 	if (ret)
 		return ret;
 	mas_store_prealloc(&mas, section);
-	interval_tree_insert(&section->data, &index->by_data);
+	if (section->data.start)
+		interval_tree_insert(&section->data, &index->by_data);
 	/* The vDSO's is looked for in processes that have others. */
 	if (!index->nr && section->origin != SFRAME_DISCOVERED)
 		WRITE_ONCE(index->seen, 0);
@@ -307,13 +267,13 @@ static bool sframe_range_has(struct mm_struct *mm, unsigned long start,
 }
 
 /*
- * @table: What sframe_open() found, or NULL: it will be read on demand.
- * @copy: Or the rows, of which the caller gives its reference.
+ * @segment: The code, of which the caller gives its reference, or NULL: the table is read
+ *	on demand.
+ * @base: Where @segment starts.
  */
 static struct sframe_section *
-sframe_alloc_section(const struct sframe_region *region,
-		     enum sframe_origin origin, const struct sframe_table *table,
-		     struct sframe_copy *copy, gfp_t gfp)
+sframe_alloc_section(const struct sframe_region *region, enum sframe_origin origin,
+		     struct unwind_segment *segment, unsigned long base, gfp_t gfp)
 {
 	struct sframe_section *section;
 
@@ -322,11 +282,8 @@ sframe_alloc_section(const struct sframe_region *region,
 		return NULL;
 	section->state = SFRAME_NEW;
 	section->origin = origin;
-	section->copy = copy;
-	if (table) {
-		section->table = *table;
-		section->state = SFRAME_OPEN;
-	}
+	section->segment = segment;
+	section->base = base;
 	section->data.start = region->sframe_start;
 	section->data.last = region->sframe_start + region->sframe_size - 1;
 	section->table.text_start = region->text_start;
@@ -346,21 +303,16 @@ static int sframe_check_mapped(struct mm_struct *mm, const struct sframe_region 
 }
 
 /* The mmap_lock is held for writing, and @region is valid. */
-static int sframe_register_locked(struct mm_struct *mm,
-				  const struct sframe_region *region,
-				  enum sframe_origin origin,
-				  const struct sframe_table *table,
-				  struct sframe_copy *copy)
+static int sframe_register_locked(struct mm_struct *mm, const struct sframe_region *region,
+				  enum sframe_origin origin, struct unwind_segment *segment,
+				  unsigned long base)
 {
 	gfp_t gfp = origin == SFRAME_DISCOVERED ? UNWIND_GFP_PROFILED :
 						  GFP_KERNEL_ACCOUNT;
 	struct sframe_section *section;
 	int ret;
 
-	ret = sframe_check_mapped(mm, region);
-	if (ret)
-		return ret;
-	section = sframe_alloc_section(region, origin, table, copy, gfp);
+	section = sframe_alloc_section(region, origin, segment, base, gfp);
 	if (!section)
 		return -ENOMEM;
 	ret = sframe_insert(mm, section, gfp);
@@ -387,7 +339,7 @@ static int sframe_registered(const struct sframe_region *region,
 
 static int sframe_register_table(const struct sframe_region *region,
 				 enum sframe_origin origin, u8 version,
-				 struct sframe_copy *copy)
+				 struct unwind_segment *segment)
 {
 	struct mm_struct *mm = current->mm;
 	int ret = -EINVAL;
@@ -395,7 +347,10 @@ static int sframe_register_table(const struct sframe_region *region,
 	if (sframe_region_valid(region, TASK_SIZE_MAX)) {
 		ret = mmap_write_lock_killable(mm);
 		if (!ret) {
-			ret = sframe_register_locked(mm, region, origin, NULL, copy);
+			ret = sframe_check_mapped(mm, region);
+			if (!ret)
+				ret = sframe_register_locked(mm, region, origin, segment,
+							     region->text_start);
 			mmap_write_unlock(mm);
 		}
 	}
@@ -420,20 +375,31 @@ int sframe_register(const struct sframe_region *region)
 }
 
 /**
- * sframe_add_discovered() - register a table that was found in the current process
- * @region: The table and its text.
- * @table: As sframe_open() found it.
+ * sframe_attach() - give a mapping the table of its file
+ * @mm: The process.
+ * @part: The stretch of the file that it is of; its segment stays the caller's.
+ * @base: Where @part starts in memory, or would, if all of it were mapped.
+ * @start: What is mapped of it ...
+ * @end: ... and the first address behind that.
  *
- * Context: Process context, the mmap_lock held for writing.
+ * Context: Process context, @mm's mmap_lock held for writing.
  * Return: As sframe_register().
  */
-int sframe_add_discovered(const struct sframe_region *region,
-			  const struct sframe_table *table)
+int sframe_attach(struct mm_struct *mm, const struct unwind_part *part, unsigned long base,
+		  unsigned long start, unsigned long end)
 {
+	const struct sframe_region region = {
+		.text_start = max(base, start),
+		.text_size = min(base + part->size, end) - max(base, start),
+	};
+	struct unwind_segment *segment;
 	int ret;
 
-	ret = sframe_register_locked(current->mm, region, SFRAME_DISCOVERED, table, NULL);
-	return sframe_registered(region, SFRAME_DISCOVERED, table->version, ret);
+	segment = unwind_segment_get(part->segment);
+	ret = sframe_register_locked(mm, &region, SFRAME_DISCOVERED, segment, base);
+	if (ret)
+		unwind_segment_put(segment);
+	return sframe_registered(&region, SFRAME_DISCOVERED, 0, ret);
 }
 
 /* Forget of [@start, @end) that it has no table; returns whether that was known. */
@@ -459,6 +425,7 @@ static bool sframe_forget_without(struct sframe_index *index,
  * @mm: The process.
  * @start: Where the mapping starts ...
  * @end: ... and the first address behind it.
+ * @why: Whether there may be one later.
  *
  * It counts until some of it is unmapped.  A table may be registered there
  * nevertheless, and is used.
@@ -466,11 +433,11 @@ static bool sframe_forget_without(struct sframe_index *index,
  * Context: Process context, @mm's mmap_lock held for writing.
  * Return: 0; -ENOSPC when that is known of too many; -ENOMEM.
  */
-int sframe_add_without(struct mm_struct *mm, unsigned long start,
-		       unsigned long end)
+int sframe_add_without(struct mm_struct *mm, unsigned long start, unsigned long end,
+		       enum sframe_without why)
 {
 	struct sframe_index *index = sframe_get_index(mm, UNWIND_GFP_PROFILED);
-	void *entry = xa_mk_value(0);
+	void *entry = xa_mk_value(why);
 	struct ma_state mas;
 	int ret;
 
@@ -500,12 +467,27 @@ int sframe_add_without(struct mm_struct *mm, unsigned long start,
 bool sframe_is_known(struct sframe_index *index, unsigned long start,
 		     unsigned long end)
 {
+	const struct sframe_section *section;
 	unsigned long at = start;
 
-	if (mt_find(&index->by_text, &at, end - 1))
-		return true;
+	section = mt_find(&index->by_text, &at, end - 1);
+	if (section)
+		return !sframe_is_evicted(section);
 	at = start;
-	return mt_find(&index->without, &at, end - 1);
+	return mt_find(&index->without, &at, end - 1) == xa_mk_value(SFRAME_WITHOUT);
+}
+
+/**
+ * sframe_is_pending() - whether somebody has waited for the table of a mapping in vain
+ * @index: Of its process.
+ * @start: Where the mapping starts ...
+ * @end: ... and the first address behind it.
+ *
+ * Context: Process context, the mmap_lock held.
+ */
+bool sframe_is_pending(struct sframe_index *index, unsigned long start, unsigned long end)
+{
+	return mt_find(&index->without, &start, end - 1) == xa_mk_value(SFRAME_PENDING);
 }
 
 /**
@@ -595,8 +577,7 @@ static int sframe_check_prctl(const struct sframe_region *region)
 }
 
 /* Read the table of a valid region, and make rows of it. */
-static struct sframe_copy *sframe_copy_table(const struct sframe_region *region,
-					     u8 *version)
+static struct unwind_segment *sframe_copy_table(const struct sframe_region *region, u8 *version)
 {
 	struct unwind_table_source source = {
 		.len = region->sframe_size,
@@ -604,7 +585,8 @@ static struct sframe_copy *sframe_copy_table(const struct sframe_region *region,
 		.text_start = region->text_start,
 		.text_end = region->text_start + region->text_size,
 	};
-	struct sframe_copy *copy = ERR_PTR(-EFAULT);
+	struct unwind_table *table = ERR_PTR(-EFAULT);
+	struct unwind_segment *segment;
 	void *bytes;
 	int ret;
 
@@ -616,11 +598,17 @@ static struct sframe_copy *sframe_copy_table(const struct sframe_region *region,
 		return ERR_PTR(-ENOMEM);
 	if (!copy_from_user(bytes, (void __user *)region->sframe_start, source.len)) {
 		source.bytes = bytes;
-		copy = sframe_make_copy(&source);
+		table = unwind_table_build(&source, get_random_u32(), GFP_KERNEL_ACCOUNT);
 		*version = source.len > 2 ? source.bytes[2] : 0;
 	}
 	kvfree(bytes);
-	return copy;
+	if (IS_ERR(table))
+		return ERR_CAST(table);
+	segment = unwind_segment_alloc(table, GFP_KERNEL_ACCOUNT);
+	if (segment)
+		return segment;
+	unwind_table_free(table);
+	return ERR_PTR(-ENOMEM);
 }
 
 /**
@@ -639,7 +627,7 @@ static struct sframe_copy *sframe_copy_table(const struct sframe_region *region,
 int sframe_prctl_add(unsigned long from, unsigned long size,
 		     unsigned long flags)
 {
-	struct sframe_copy *copy = NULL;
+	struct unwind_segment *segment = NULL;
 	struct sframe_region region;
 	u8 version = 0;
 	int ret;
@@ -651,13 +639,13 @@ int sframe_prctl_add(unsigned long from, unsigned long size,
 		return ret;
 	/* What cannot be a region is refused below. */
 	if (!(flags & SFRAME_ADD_LAZY) && sframe_region_valid(&region, TASK_SIZE_MAX)) {
-		copy = sframe_copy_table(&region, &version);
-		if (IS_ERR(copy))
-			return sframe_registered(&region, SFRAME_PRCTL, 0, PTR_ERR(copy));
+		segment = sframe_copy_table(&region, &version);
+		if (IS_ERR(segment))
+			return sframe_registered(&region, SFRAME_PRCTL, 0, PTR_ERR(segment));
 	}
-	ret = sframe_register_table(&region, SFRAME_PRCTL, version, copy);
+	ret = sframe_register_table(&region, SFRAME_PRCTL, version, segment);
 	if (ret)
-		sframe_put_copy(copy);
+		unwind_segment_put(segment);
 	return ret;
 }
 
@@ -684,7 +672,7 @@ static void sframe_leave_without(struct mm_struct *mm,
 
 	if (vma && vma->vm_file)
 		sframe_add_without(mm, section->table.text_start,
-				   section->table.text_end);
+				   section->table.text_end, SFRAME_WITHOUT);
 }
 
 /**
@@ -746,7 +734,7 @@ void __sframe_unmap(struct mm_struct *mm, unsigned long start,
 	     node; node = next) {
 		next = interval_tree_iter_next(node, start, end - 1);
 		section = container_of(node, struct sframe_section, data);
-		if (!section->copy)
+		if (!section->segment)
 			sframe_remove_section(mm, section);
 	}
 	for (;;) {
@@ -778,7 +766,7 @@ static bool sframe_range_forked(struct mm_struct *mm, unsigned long start,
 static bool sframe_section_forked(struct mm_struct *mm,
 				  const struct sframe_section *section)
 {
-	return (section->copy ||
+	return (section->segment ||
 		sframe_range_forked(mm, section->data.start, section->data.last)) &&
 	       sframe_range_forked(mm, section->table.text_start,
 				   section->table.text_end - 1);
@@ -794,7 +782,7 @@ static int sframe_dup_without(struct mm_struct *mm, struct mm_struct *oldmm)
 	mas_for_each(&mas, entry, ULONG_MAX) {
 		if (!sframe_range_forked(oldmm, mas.index, mas.last))
 			continue;
-		ret = sframe_add_without(mm, mas.index, mas.last + 1);
+		ret = sframe_add_without(mm, mas.index, mas.last + 1, xa_to_value(entry));
 		if (ret)
 			return ret;
 	}
@@ -821,12 +809,13 @@ int __sframe_dup_mm(struct mm_struct *mm, struct mm_struct *oldmm)
 		new->table.text_start = old->table.text_start;
 		new->table.text_end = old->table.text_end;
 		new->origin = old->origin;
-		new->copy = sframe_get_copy(old->copy);
+		new->segment = unwind_segment_get(old->segment);
+		new->base = old->base;
 		/* Another thread may be writing old->table: read it anew on demand. */
 		new->state = SFRAME_NEW;
 		ret = sframe_insert(mm, new, GFP_KERNEL_ACCOUNT);
 		if (ret) {
-			sframe_put_copy(new->copy);
+			unwind_segment_put(new->segment);
 			kfree(new);
 			return ret;
 		}
@@ -845,7 +834,7 @@ void __sframe_exit_mm(struct mm_struct *mm)
 	/* No reader is left, see sframe_exit_mm(); the lock is for the maple tree. */
 	mmap_write_lock(mm);
 	mas_for_each(&mas, section, ULONG_MAX) {
-		sframe_put_copy(section->copy);
+		unwind_segment_put(section->segment);
 		kfree(section);
 	}
 	__mt_destroy(&index->by_text);
@@ -864,15 +853,17 @@ static struct sframe_section *sframe_find_section(unsigned long ip)
 	return index ? mtree_load(&index->by_text, ip) : NULL;
 }
 
-/* Find the row of a section that has a copy of its table.  Under RCU. */
+/* Find the row of a section that has a segment.  Under RCU. */
 static int sframe_find_copied(const struct sframe_section *section, unsigned long ip,
 			      struct sframe_row *row)
 {
 	const struct sframe_row *found;
 	int ret;
 
-	ret = unwind_table_find(section->copy->rows, ip - section->table.text_start,
-				&found);
+	ret = unwind_segment_find(section->segment, ip - section->base, &found);
+	/* Evicted: look for it again. */
+	if (ret == -EAGAIN)
+		WRITE_ONCE(current->mm->sframe->seen, 0);
 	if (!ret)
 		*row = *found;
 	return ret;
@@ -989,7 +980,7 @@ static bool sframe_next_table(struct mm_struct *mm, unsigned long *at,
 	section = mt_find(&mm->sframe->by_text, at, ULONG_MAX);
 	if (section) {
 		*start = section->data.start;
-		*size = section->copy ? 0 : section->data.last - section->data.start + 1;
+		*size = section->segment ? 0 : section->data.last - section->data.start + 1;
 	}
 	mmap_read_unlock(mm);
 	return section;
@@ -1035,7 +1026,7 @@ static int sframe_search(struct sframe_reader *reader, unsigned long ip,
 
 	scoped_guard(rcu) {
 		section = sframe_find_section(ip);
-		if (section && section->copy)
+		if (section && section->segment)
 			return sframe_find_copied(section, ip, row);
 	}
 	ret = sframe_snapshot(ip, &table, &data);
@@ -1109,7 +1100,7 @@ int __sframe_search_rcu(struct sframe_reader *reader,
 	section = sframe_find_section(ip);
 	if (!section)
 		return -ENXIO;
-	if (section->copy) {
+	if (section->segment) {
 		ret = sframe_find_copied(section, ip, row);
 	/* Pairs with sframe_publish(). */
 	} else if (smp_load_acquire(&section->state) == SFRAME_OPEN) {

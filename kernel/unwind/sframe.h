@@ -10,6 +10,17 @@
 struct mm_struct;
 struct sframe_index;
 struct sframe_region;
+struct unwind_part;
+
+/**
+ * enum sframe_without - why a mapping has no table
+ * @SFRAME_WITHOUT:	There is none.
+ * @SFRAME_PENDING:	It was being loaded when somebody waited for it.
+ */
+enum sframe_without {
+	SFRAME_WITHOUT,
+	SFRAME_PENDING,
+};
 
 /**
  * struct sframe_cursor - where a walk under RCU looks for rows
@@ -37,12 +48,13 @@ void sframe_discover(void);
 bool sframe_discovery_is_due(void);
 
 /* For discover.c alone */
-int sframe_add_discovered(const struct sframe_region *region,
-			  const struct sframe_table *table);
-int sframe_add_without(struct mm_struct *mm, unsigned long start,
-		       unsigned long end);
+int sframe_attach(struct mm_struct *mm, const struct unwind_part *part, unsigned long base,
+		  unsigned long start, unsigned long end);
+int sframe_add_without(struct mm_struct *mm, unsigned long start, unsigned long end,
+		       enum sframe_without why);
 bool sframe_is_known(struct sframe_index *index, unsigned long start,
 		     unsigned long end);
+bool sframe_is_pending(struct sframe_index *index, unsigned long start, unsigned long end);
 bool sframe_begin_discovery(void);
 void sframe_rest_discovery(unsigned long ticks, bool again);
 

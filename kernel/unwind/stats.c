@@ -54,6 +54,10 @@ static const char * const unwind_counter_names[] = {
 	[UNWIND_TABLES_REFUSED]	   = "tables_refused",
 	[UNWIND_TABLES_REMOVED]	   = "tables_removed",
 	[UNWIND_OBJECTS_WITHOUT]   = "objects_without_table",
+	[UNWIND_FILES_LOADED]	   = "files_loaded",
+	[UNWIND_FILES_WITHOUT]	   = "files_without_table",
+	[UNWIND_FILES_REFUSED]	   = "files_refused",
+	[UNWIND_FILES_EVICTED]	   = "files_evicted",
 	[UNWIND_CACHES_ALLOCATED]  = "row_caches_allocated",
 	[UNWIND_CACHES_FREED]	   = "row_caches_freed",
 };

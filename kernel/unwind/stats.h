@@ -17,6 +17,10 @@ enum unwind_counter {
 	UNWIND_TABLES_REFUSED,		/* by whomever it was to be registered */
 	UNWIND_TABLES_REMOVED,		/* by prctl(), or with their mapping */
 	UNWIND_OBJECTS_WITHOUT,		/* looked at, and had none */
+	UNWIND_FILES_LOADED,		/* their tables, by a worker */
+	UNWIND_FILES_WITHOUT,		/* read, and had no table */
+	UNWIND_FILES_REFUSED,		/* a table that is damaged, or could not be read */
+	UNWIND_FILES_EVICTED,		/* tables taken away for their memory */
 	UNWIND_CACHES_ALLOCATED,	/* row caches, of sizeof(struct row_cache) each */
 	UNWIND_CACHES_FREED,		/* ... or soon, after a grace period */
 	UNWIND_NR_COUNTERS,

@@ -61,7 +61,8 @@ struct unwind_table_source {
  * @rows:	See the top of this file.  What follows them in memory reads as a row
  *		without a rule, for speculation.
  * @index:	The same.
- * @rules:	The same.
+ * @rcu:	For whoever frees it while it is read.
+ * @rules:	As @rows.
  */
 struct unwind_table {
 	u32			text_size;
@@ -70,6 +71,7 @@ struct unwind_table {
 	size_t			size;
 	const u32		*rows;
 	const u32		*index;
+	struct rcu_head		rcu;
 	struct sframe_row	rules[];
 };
 

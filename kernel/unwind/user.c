@@ -564,8 +564,9 @@ static noinline bool unwind_user_next_row(struct unwind_user_walk *walk,
 	ret = unwind_user_find_row(walk, ip, word, &row);
 	if (likely(!ret))
 		return unwind_user_apply(walk, &row);
-	walk->no_table = ret == -ENXIO;
+	walk->no_table = ret == -ENXIO || ret == -EAGAIN;
 	switch (ret) {
+	case -EAGAIN:
 	case -ENXIO:
 	case -ENOENT:
 	case -EOPNOTSUPP:

@@ -26,6 +26,7 @@
 
 #include <asm/unwind_user.h>
 
+#include "../file.h"
 #include "../row_pack.h"
 #include "../sframe.h"
 #include "../user.h"
@@ -752,20 +753,25 @@ static void sframe_tables_stay_behind_with_memory_that_does(struct kunit *test)
 
 static int sframe_test_discovered(struct kunit *test)
 {
-	struct sframe_reader reader = {
-		.read = unwind_user_read_faultable,
-		.budget = 4096,
-	};
 	struct sframe_test *t = test->priv;
-	struct sframe_table table;
+	const struct unwind_table_source source = {
+		.bytes = t->build.bytes,
+		.len = t->build.len,
+		.start = t->table,
+		.text_start = t->text,
+		.text_end = t->text + TEXT_SIZE,
+	};
+	struct unwind_table *table = unwind_table_build(&source, 0, GFP_KERNEL);
+	struct unwind_part part = { .size = TEXT_SIZE };
 	int ret;
 
-	KUNIT_ASSERT_EQ(test, sframe_open(&reader, t->region.sframe_start,
-					  t->region.sframe_start +
-					  t->region.sframe_size, &table), 0);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, table);
+	part.segment = unwind_segment_alloc(table, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, part.segment);
 	mmap_write_lock(current->mm);
-	ret = sframe_add_discovered(&t->region, &table);
+	ret = sframe_attach(current->mm, &part, t->text, t->text, t->text + TEXT_SIZE);
 	mmap_write_unlock(current->mm);
+	unwind_segment_put(part.segment);
 	return ret;
 }
 
@@ -801,7 +807,7 @@ static int sframe_test_without(struct kunit *test, unsigned long start,
 	int ret;
 
 	mmap_write_lock(current->mm);
-	ret = sframe_add_without(current->mm, start, end);
+	ret = sframe_add_without(current->mm, start, end, SFRAME_WITHOUT);
 	mmap_write_unlock(current->mm);
 	return ret;
 }

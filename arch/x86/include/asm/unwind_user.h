@@ -2,6 +2,7 @@
 #ifndef _ASM_X86_UNWIND_USER_H
 #define _ASM_X86_UNWIND_USER_H
 
+#include <linux/mm_types.h>
 #include <linux/stddef.h>
 #include <linux/types.h>
 
@@ -10,6 +11,7 @@
 #include <asm/ibt.h>
 #include <asm/ptrace.h>
 #include <asm/sigframe.h>
+#include <asm/vdso.h>
 
 /**
  * arch_unwind_user_word() - the size of a stack word
@@ -164,6 +166,24 @@ static inline unsigned int arch_unwind_sigframe_register(unsigned int reg)
 	};
 
 	return offsets[reg];
+}
+
+/**
+ * arch_unwind_vdso() - the vDSO's image, if it is what is mapped
+ * @vma: A mapping without a file that is no program's memory; the mmap_lock is held.
+ * @size: Set to the image's bytes.
+ *
+ * Return: The image, or NULL.
+ */
+static inline const void *arch_unwind_vdso(const struct vm_area_struct *vma, size_t *size)
+{
+	const mm_context_t *context = &vma->vm_mm->context;
+
+	if (context->vdso_image != &vdso_image_64 ||
+	    vma->vm_start != (unsigned long)context->vdso)
+		return NULL;
+	*size = vdso_image_64.size;
+	return vdso_image_64.data;
 }
 
 #endif /* _ASM_X86_UNWIND_USER_H */

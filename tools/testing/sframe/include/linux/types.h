@@ -36,6 +36,11 @@ typedef int64_t s64;
 #define unlikely(condition) __builtin_expect(!!(condition), 0)
 #define likely(condition) __builtin_expect(!!(condition), 1)
 
+struct rcu_head {
+	struct rcu_head *next;
+	void (*func)(struct rcu_head *head);
+};
+
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 #endif /* _SFRAME_TEST_LINUX_TYPES_H */
