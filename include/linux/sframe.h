@@ -31,7 +31,8 @@ enum sframe_origin {
 /**
  * struct sframe_index - all tables of a process
  * @nr:		How many there are.
- * @seen:	mm->exec_vm when they were last looked for.
+ * @seen:	mm->exec_vm when they were last looked for ...
+ * @generation: ... and unwind_files_generation.
  * @by_text:	Text range to struct sframe_section; ranges do not overlap.
  * @by_data:	The sections by their own bytes; overlaps are fine.  Writers only.
  * @without:	Mappings that have been looked at and have no table.
@@ -47,6 +48,7 @@ enum sframe_origin {
 struct sframe_index {
 	unsigned int		nr;
 	unsigned long		seen;
+	unsigned int		generation;
 	struct maple_tree	by_text;
 	struct rb_root_cached	by_data;
 	struct maple_tree	without;

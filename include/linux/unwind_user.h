@@ -11,6 +11,8 @@
 
 #ifdef CONFIG_UNWIND_USER_SFRAME
 #include <linux/sframe.h>
+
+extern unsigned int unwind_files_generation;
 #endif
 
 struct pt_regs;
@@ -115,7 +117,7 @@ static inline bool unwind_user_has_tables(void)
  * unwind_user_is_unseen() - whether the current task may have tables unknown so far
  *
  * It has mapped or unmapped code since the kernel last looked for the tables of its
- * objects; see unwind_user_discover_later().
+ * objects, or tables may have been made of what had none; see unwind_user_discover_later().
  *
  * Context: As unwind_user_has_tables(); false without an mm.
  */
@@ -128,7 +130,8 @@ static inline bool unwind_user_is_unseen(void)
 	if (!mm)
 		return false;
 	index = READ_ONCE(mm->sframe);
-	return !index || READ_ONCE(index->seen) != READ_ONCE(mm->exec_vm);
+	return !index || READ_ONCE(index->seen) != READ_ONCE(mm->exec_vm) ||
+	       READ_ONCE(index->generation) != READ_ONCE(unwind_files_generation);
 #else
 	return false;
 #endif

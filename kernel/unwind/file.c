@@ -16,9 +16,10 @@
  * own.  Files are read in user space's stead, with the size of a table bounded before
  * memory is taken, which is charged to the first who asked.
  *
- * What the cache holds is bounded by memory: see unwind_files_shrink().
+ * What the cache holds is bounded by memory: see unwind_files_scan().
  */
 
+#include <linux/debugfs.h>
 #include <linux/elf.h>
 #include <linux/file.h>
 #include <linux/fs.h>
@@ -30,6 +31,7 @@
 #include <linux/random.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
+#include <linux/seq_file.h>
 #include <linux/shrinker.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
@@ -38,6 +40,7 @@
 #include <linux/workqueue.h>
 
 #include "file.h"
+#include "split.h"
 #include "stats.h"
 
 /* ld writes a dozen program headers. */
@@ -52,6 +55,8 @@
 #define FILE_MAX_KNOWN		16384
 /* How many are read at a time, of each class of file systems */
 #define FILE_MAX_LOADS		8
+/* When a file without a table is looked at again: one may have been made for it. */
+#define FILE_AGAIN		(60 * HZ)
 /* A time stamp that is younger than this may hide a change. */
 #define FILE_FRESH_SECONDS	2
 
@@ -92,6 +97,7 @@ struct unwind_file_key {
  * @nr_parts:	Valid once it has been loaded, and constant from then on.
  * @parts:	The same.
  * @bytes:	Of its tables.
+ * @generation:	unwind_files_generation when it was last asked for.
  * @evict_after: In jiffies; a table that was read since is kept once more.
  * @file:	What to read, while it is being loaded.
  * @image:	The same, in the kernel's memory.
@@ -111,6 +117,7 @@ struct unwind_file {
 	unsigned int		nr_parts;
 	struct unwind_part	parts[FILE_MAX_PARTS];
 	size_t			bytes;
+	unsigned int		generation;
 	unsigned long		evict_after;
 
 	struct file		*file;
@@ -128,6 +135,8 @@ static unsigned int unwind_files_nr;
 static size_t unwind_files_bytes;
 static LIST_HEAD(unwind_files_waiting);
 static LIST_HEAD(unwind_files_loading);
+/* Counts up when tables may be found that were not there before. */
+unsigned int unwind_files_generation;
 /* Woken when any load has ended */
 static DECLARE_WAIT_QUEUE_HEAD(unwind_files_loaded);
 /* By file_is_remote() */
@@ -329,20 +338,26 @@ static void file_bound_known(void)
 		file_unhash(list_last_entry(&unwind_files_recent, struct unwind_file, recent));
 }
 
-/* Read @len bytes of what @uf stands for. */
-static int file_read(const struct unwind_file *uf, void *to, u64 from, u64 len)
+/**
+ * unwind_file_read() - read a part of a file
+ * @file: The file, open for reading.
+ * @to: Where to.
+ * @from: Offset in the file.
+ * @len: How much.
+ *
+ * Context: Process context, may sleep.
+ * Return: 0; -ESTALE where the file ends before; other errors of its file system.
+ */
+int unwind_file_read(struct file *file, void *to, u64 from, u64 len)
 {
-	if (from > uf->key.size || uf->key.size - from < len)
-		return -ENOEXEC;
-	if (uf->image) {
-		memcpy(to, uf->image + from, len);
-		return 0;
-	}
+	if (!S_ISREG(file_inode(file)->i_mode) || !(file->f_mode & FMODE_READ) ||
+	    file->f_flags & O_DIRECT || !file->f_op->read_iter || file->f_op->read)
+		return -EINVAL;
 	while (len) {
 		loff_t at = from;
 		ssize_t ret;
 
-		ret = __kernel_read(uf->file, to, min_t(u64, len, FILE_READ_AT_ONCE), &at);
+		ret = __kernel_read(file, to, min_t(u64, len, FILE_READ_AT_ONCE), &at);
 		if (ret <= 0)
 			return ret ? ret : -ESTALE;
 		to += ret;
@@ -350,6 +365,17 @@ static int file_read(const struct unwind_file *uf, void *to, u64 from, u64 len)
 		len -= ret;
 		cond_resched();
 	}
+	return 0;
+}
+
+/* Read @len bytes of the object that @uf stands for. */
+static int file_read(const struct unwind_file *uf, void *to, u64 from, u64 len)
+{
+	if (from > uf->key.size || uf->key.size - from < len)
+		return -ENOEXEC;
+	if (uf->file)
+		return unwind_file_read(uf->file, to, from, len);
+	memcpy(to, uf->image + from, len);
 	return 0;
 }
 
@@ -421,33 +447,70 @@ static int file_build(const struct unwind_table_source *source,
 	return ret;
 }
 
-static int file_read_table(const struct unwind_file *uf, const struct elf64_phdr *phdrs,
-			   unsigned int nr_phdrs, struct unwind_part *parts)
+/* Find the table that the object carries. */
+static int file_find_own(const struct unwind_file *uf, const struct elf64_phdr *phdrs,
+			 unsigned int nr_phdrs, struct unwind_place *place)
 {
-	struct unwind_table_source source = { };
-	const struct elf64_phdr *sframe = NULL;
 	unsigned int i;
+
+	for (i = 0; i < nr_phdrs; i++) {
+		if (phdrs[i].p_type != PT_GNU_SFRAME)
+			continue;
+		place->file = uf->file ? get_file(uf->file) : NULL;
+		place->offset = phdrs[i].p_offset;
+		place->size = phdrs[i].p_filesz;
+		place->vaddr = phdrs[i].p_vaddr;
+		return 0;
+	}
+	return -ENOENT;
+}
+
+static int file_read_table(const struct unwind_file *uf, const struct unwind_place *place,
+			   const struct elf64_phdr *phdrs, unsigned int nr_phdrs,
+			   struct unwind_part *parts)
+{
+	struct unwind_table_source source = {
+		.len = place->size,
+		.start = place->vaddr,
+	};
+	u64 room = place->file ? i_size_read(file_inode(place->file)) : uf->key.size;
 	void *bytes;
 	int ret;
 
-	for (i = 0; i < nr_phdrs; i++)
-		if (phdrs[i].p_type == PT_GNU_SFRAME)
-			sframe = &phdrs[i];
-	if (!sframe)
-		return -ENOENT;
-	if (sframe->p_filesz > FILE_MAX_TABLE)
+	/* Before memory is taken */
+	if (place->size > FILE_MAX_TABLE)
 		return -E2BIG;
-	bytes = kvmalloc(sframe->p_filesz, UNWIND_GFP_PROFILED);
+	if (place->offset > room || room - place->offset < place->size)
+		return -EBADMSG;
+	bytes = kvmalloc(place->size, UNWIND_GFP_PROFILED);
 	if (!bytes)
 		return -ENOMEM;
-	ret = file_read(uf, bytes, sframe->p_offset, sframe->p_filesz);
-	if (!ret) {
-		source.bytes = bytes;
-		source.len = sframe->p_filesz;
-		source.start = sframe->p_vaddr;
+	source.bytes = bytes;
+	if (place->file)
+		ret = unwind_file_read(place->file, bytes, place->offset, place->size);
+	else
+		ret = file_read(uf, bytes, place->offset, place->size);
+	if (!ret)
 		ret = file_build(&source, phdrs, nr_phdrs, parts);
-	}
 	kvfree(bytes);
+	return ret;
+}
+
+/* Make tables of what the object carries, or else of its split table. */
+static int file_load_tables(const struct unwind_file *uf, const struct elf64_phdr *phdrs,
+			    unsigned int nr_phdrs, struct unwind_part *parts)
+{
+	struct unwind_place place;
+	int ret;
+
+	ret = file_find_own(uf, phdrs, nr_phdrs, &place);
+	if (ret && uf->file)
+		ret = unwind_split_find(uf->file, phdrs, nr_phdrs, &place);
+	if (ret)
+		return ret;
+	ret = file_read_table(uf, &place, phdrs, nr_phdrs, parts);
+	if (place.file)
+		fput(place.file);
 	return ret;
 }
 
@@ -463,7 +526,7 @@ static int file_load_parts(const struct unwind_file *uf, struct unwind_part *par
 		return -ENOMEM;
 	ret = file_read_phdrs(uf, phdrs, &nr_phdrs);
 	if (!ret)
-		ret = file_read_table(uf, phdrs, nr_phdrs, parts);
+		ret = file_load_tables(uf, phdrs, nr_phdrs, parts);
 	kfree(phdrs);
 	return ret;
 }
@@ -519,6 +582,23 @@ static int file_loaded(struct unwind_file *uf, struct unwind_part *parts, int re
 	return ret;
 }
 
+/**
+ * unwind_files_look_again() - tables may have appeared for files that had none
+ *
+ * Context: Any.
+ */
+void unwind_files_look_again(void)
+{
+	/* Whoever reads it late looks again with his next sample. */
+	WRITE_ONCE(unwind_files_generation, READ_ONCE(unwind_files_generation) + 1);
+}
+
+static void file_look_again(struct work_struct *work)
+{
+	unwind_files_look_again();
+}
+static DECLARE_DELAYED_WORK(unwind_files_again, file_look_again);
+
 static void file_start_loads(void);
 
 static void file_load(struct work_struct *work)
@@ -555,6 +635,9 @@ static void file_load(struct work_struct *work)
 	unwind_count(!ret ? UNWIND_FILES_LOADED :
 		     ret == -ENOENT || ret == -ENOEXEC ? UNWIND_FILES_WITHOUT :
 		     UNWIND_FILES_REFUSED);
+	/* While there are such files, and somebody profiles those who run them */
+	if (ret == -ENOENT)
+		schedule_delayed_work(&unwind_files_again, FILE_AGAIN);
 	wake_up_all(&unwind_files_loaded);
 	unwind_file_put(uf);
 }
@@ -591,6 +674,7 @@ static void file_start_loads(void)
 static void file_request(struct unwind_file *uf, struct file *file, const void *image)
 {
 	uf->state = FILE_LOADING;
+	uf->generation = READ_ONCE(unwind_files_generation);
 	uf->file = file ? get_file(file) : NULL;
 	uf->image = image;
 	uf->sb = file ? file_inode(file)->i_sb : NULL;
@@ -598,6 +682,12 @@ static void file_request(struct unwind_file *uf, struct file *file, const void *
 	refcount_inc(&uf->users);
 	list_add_tail(&uf->load, &unwind_files_waiting);
 	file_start_loads();
+}
+
+/* Whether @uf has no table, and there may be one by now; the lock is held. */
+static bool file_is_outdated(const struct unwind_file *uf)
+{
+	return uf->state == -ENOENT && uf->generation != READ_ONCE(unwind_files_generation);
 }
 
 static struct unwind_file *file_find(const struct unwind_file_key *key)
@@ -653,7 +743,7 @@ static struct unwind_file *file_get(const struct unwind_file_key *key, struct fi
 				new = NULL;
 				file_hash(uf);
 			}
-			if (uf && uf->state == FILE_EVICTED)
+			if (uf && (uf->state == FILE_EVICTED || file_is_outdated(uf)))
 				file_request(uf, file, image);
 		}
 		if (uf)
@@ -804,3 +894,66 @@ static int __init unwind_files_init(void)
 	return 0;
 }
 core_initcall(unwind_files_init);
+
+#ifdef CONFIG_DEBUG_FS
+
+static unsigned int file_users(const struct unwind_file *uf)
+{
+	unsigned int i, users = 0;
+
+	/* The file is one itself. */
+	for (i = 0; i < uf->nr_parts; i++)
+		if (uf->parts[i].segment)
+			users += refcount_read(&uf->parts[i].segment->users) - 1;
+	return users;
+}
+
+/* The numbers are those of /proc/PID/maps; the image of the vDSO has none. */
+static void file_show(struct seq_file *file, const struct unwind_file *uf)
+{
+	seq_printf(file, "%02x:%02x %llu %zu %u ", MAJOR(uf->key.dev), MINOR(uf->key.dev),
+		   uf->key.ino, uf->bytes, file_users(uf));
+	switch (uf->state) {
+	case 0:
+		seq_puts(file, "loaded\n");
+		break;
+	case FILE_LOADING:
+		seq_puts(file, "loading\n");
+		break;
+	case FILE_EVICTED:
+		seq_puts(file, "evicted\n");
+		break;
+	case -ENOENT:
+		seq_puts(file, "without\n");
+		break;
+	case -ENOEXEC:
+		seq_puts(file, "no object\n");
+		break;
+	default:
+		seq_printf(file, "refused %d\n", uf->state);
+	}
+}
+
+/*
+ * A line for each file that is known, last used first: device, inode, bytes of its tables,
+ * mappings that have them, and what became of it.
+ */
+static int unwind_files_show(struct seq_file *file, void *unused)
+{
+	const struct unwind_file *uf;
+
+	guard(spinlock)(&unwind_files_lock);
+	list_for_each_entry(uf, &unwind_files_recent, recent)
+		file_show(file, uf);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(unwind_files);
+
+static int __init unwind_files_debugfs(void)
+{
+	debugfs_create_file("files", 0400, unwind_debugfs(), NULL, &unwind_files_fops);
+	return 0;
+}
+late_initcall(unwind_files_debugfs);
+
+#endif /* CONFIG_DEBUG_FS */

@@ -74,6 +74,8 @@ struct unwind_part {
 	struct unwind_segment	*segment;
 };
 
+void unwind_files_look_again(void);
+int unwind_file_read(struct file *file, void *to, u64 from, u64 len);
 struct unwind_file *unwind_file_get(struct file *file);
 struct unwind_file *unwind_file_get_image(const void *image, size_t size);
 void unwind_file_put(struct unwind_file *uf);

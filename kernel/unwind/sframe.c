@@ -490,6 +490,19 @@ bool sframe_is_pending(struct sframe_index *index, unsigned long start, unsigned
 	return mt_find(&index->without, &start, end - 1) == xa_mk_value(SFRAME_PENDING);
 }
 
+/* There may be tables by now for what had none; the mmap_lock is held for writing. */
+static void sframe_look_again(struct mm_struct *mm, struct sframe_index *index)
+{
+	unsigned int generation = READ_ONCE(unwind_files_generation);
+
+	if (index->generation == generation)
+		return;
+	__mt_destroy(&index->without);
+	sframe_init_tree(mm, &index->without);
+	index->nr_without = 0;
+	WRITE_ONCE(index->generation, generation);
+}
+
 /**
  * sframe_begin_discovery() - whether the current process's tables are to be looked for
  *
@@ -507,8 +520,10 @@ bool sframe_begin_discovery(void)
 		return false;
 	if (unwind_user_is_unseen())
 		index = sframe_get_index(mm, UNWIND_GFP_PROFILED);
-	if (index)
+	if (index) {
+		sframe_look_again(mm, index);
 		WRITE_ONCE(index->seen, mm->exec_vm);
+	}
 	mmap_write_unlock(mm);
 	return index;
 }
@@ -820,8 +835,10 @@ int __sframe_dup_mm(struct mm_struct *mm, struct mm_struct *oldmm)
 			return ret;
 		}
 	}
-	if (!sframe_dup_without(mm, oldmm) && mm->sframe)
+	if (!sframe_dup_without(mm, oldmm) && mm->sframe) {
 		mm->sframe->seen = oldmm->sframe->seen;
+		mm->sframe->generation = oldmm->sframe->generation;
+	}
 	return 0;
 }
 

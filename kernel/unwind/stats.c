@@ -100,10 +100,23 @@ static int unwind_stats_show(struct seq_file *file, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(unwind_stats);
 
+/**
+ * unwind_debugfs() - the unwinder's directory in debugfs
+ *
+ * Context: At boot.
+ */
+struct dentry *__init unwind_debugfs(void)
+{
+	static struct dentry *dir;
+
+	if (!dir)
+		dir = debugfs_create_dir("unwind", NULL);
+	return dir;
+}
+
 static int __init unwind_stats_init(void)
 {
-	debugfs_create_file("stats", 0400, debugfs_create_dir("unwind", NULL), NULL,
-			    &unwind_stats_fops);
+	debugfs_create_file("stats", 0400, unwind_debugfs(), NULL, &unwind_stats_fops);
 	return 0;
 }
 late_initcall(unwind_stats_init);

@@ -5,6 +5,7 @@
 #ifndef _KERNEL_UNWIND_STATS_H
 #define _KERNEL_UNWIND_STATS_H
 
+#include <linux/init.h>
 #include <linux/percpu.h>
 #include <linux/types.h>
 #include <linux/unwind_user.h>
@@ -49,6 +50,9 @@ static inline void unwind_count(enum unwind_counter count)
 	this_cpu_inc(unwind_stats.counters[count]);
 }
 
+struct dentry;
+
+struct dentry *__init unwind_debugfs(void);
 void unwind_user_ended(const struct unwind_user_trace *trace,
 		       enum unwind_user_access access);
 

@@ -1,22 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A file with an SFrame table for an object that carries none.
- *
- *	+------------------------+ 0
- *	| struct sframe_file     |
- *	| zeros                  |
- *	+------------------------+ table_offset: SFRAME_FILE_TABLE
- *	| the table: the bytes   |
- *	| of a .sframe section   |
- *	+------------------------+ table_offset + table_size
- *
- * All fields are little endian and naturally aligned.  Tables of version 1 may lack
- * functions of .debug_frame.
- *
- * How to use one: the object's build-id must be @build_id.  Map @table_size
- * bytes from @table_offset read-only at @table_vaddr + bias, where bias is what
- * the dynamic linker added to the object's own addresses (l_addr of its link
- * map), and name to the kernel the table and each of @text, bias added.
+ * How a process uses a split table by itself, where the kernel does not find it: the
+ * object's build-id must be @build_id.  Map @table_size bytes from @table_offset
+ * read-only at @table_vaddr + bias, where bias is what the dynamic linker added to the
+ * object's own addresses (l_addr of its link map), and name to the kernel the table and
+ * each of @text, bias added.
  *
  * The starts of functions count from their own place in the table, so a table
  * is good at one distance from its object only.  The distance, 1 GiB below the
@@ -27,60 +15,13 @@
  * below; its table lies 1 GiB above its end, out of reach of all but the largest
  * heaps.  Where the place is taken (map with MAP_FIXED_NOREPLACE), copy the
  * table elsewhere and add (table_vaddr + bias - place) to each function's start.
+ *
+ * Tables of version 1 may lack functions of .debug_frame.
  */
 #ifndef _TOOLS_SFRAME_FILE_H
 #define _TOOLS_SFRAME_FILE_H
 
-#include <linux/types.h>
-
-#define SFRAME_FILE_MAGIC	"SFRMTAB1"
-#define SFRAME_FILE_VERSION	2
-/* Of the tables in a cache. */
-#define SFRAME_FILE_FORMAT	3
-#define SFRAME_FILE_TABLE	4096
-#define SFRAME_FILE_MAX_TEXT	64
-#define SFRAME_FILE_MAX_ID	32
-
-/**
- * struct sframe_file_text - an executable segment of the object
- * @vaddr:	Its address as linked.
- * @size:	Its bytes in memory.
- */
-struct sframe_file_text {
-	__u64	vaddr;
-	__u64	size;
-};
-
-/**
- * struct sframe_file - the start of a table file
- * @magic:		SFRAME_FILE_MAGIC, no zero at its end.
- * @version:		SFRAME_FILE_VERSION; a reader refuses any other.
- * @header_size:	Bytes up to and with the last valid @text.
- * @table_offset:	Where in the file the table starts: SFRAME_FILE_TABLE.
- * @table_size:		Bytes of the table.
- * @table_vaddr:	Where in the object's own address space the table has to
- *			lie, modulo 2^64: below the object, it is "negative".
- * @format:		SFrame version of the table: 2 or 3.
- * @num_text:		Number of @text, SFRAME_FILE_MAX_TEXT at most.
- * @build_id_size:	Valid bytes of @build_id; 0: the object has none.
- * @reserved:		Zero.
- * @build_id:		The object's build-id.
- * @text:		The object's executable segments.
- */
-struct sframe_file {
-	char	magic[8];
-	__u32	version;
-	__u32	header_size;
-	__u64	table_offset;
-	__u64	table_size;
-	__u64	table_vaddr;
-	__u32	format;
-	__u32	num_text;
-	__u32	build_id_size;
-	__u32	reserved;
-	__u8	build_id[SFRAME_FILE_MAX_ID];
-	struct sframe_file_text text[SFRAME_FILE_MAX_TEXT];
-};
+#include "uapi/linux/sframe_file.h"
 
 _Static_assert(sizeof(struct sframe_file) <= SFRAME_FILE_TABLE,
 	       "the header fits the first page");

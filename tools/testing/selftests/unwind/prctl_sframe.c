@@ -629,12 +629,16 @@ static keep bool call_is_exact(callee_data *self)
 	       chain_equal(&self->chain, &self->record);
 }
 
-/* The kernel has found it, but not again when it was taken back. */
+/* The kernel has found it, but not again when the program has taken its own back. */
 TEST_F(callee, exact_with_its_table_only)
 {
 	EXPECT_TRUE(call_is_exact(self)) chain_print(&self->chain, &self->record);
 	/* Now that its PLT is resolved. */
 	EXPECT_TRUE(call_is_exact(self)) chain_print(&self->chain, &self->record);
+	/* It is the file's, not the program's. */
+	EXPECT_EQ(-ENOENT, remove_region(&self->region));
+	EXPECT_TRUE(call_is_exact(self)) chain_print(&self->chain, &self->record);
+	ASSERT_EQ(0, add(&self->region));
 	ASSERT_EQ(0, remove_region(&self->region));
 	EXPECT_FALSE(call_is_exact(self));
 	EXPECT_FALSE(call_is_exact(self));
