@@ -68,7 +68,8 @@
  * struct unwind_file_key - which file it is, and in what state
  * @reader: The process that it is loaded for, as an address, where its content may change
  *	unseen; else NULL.
- * @object:	Its inode, or the image; compared, and never followed.
+ * @object:	The image; of a file, NULL, or the inode where that tells apart what has the
+ *	same number.  Compared, and never followed.
  * @dev:	Of its file system.
  * @ino:	Its number there.
  * @generation:	Of the number.
@@ -224,7 +225,9 @@ static void file_read_key(struct file *file, struct unwind_file_key *key)
 	if (inode_is_open_for_write(inode) || ktime_get_real_seconds() -
 	    inode_get_ctime_sec(inode) < FILE_FRESH_SECONDS)
 		key->reader = current->mm;
-	key->object = inode;
+	/* An inode may be dropped with its last user; but subvolumes count for themselves. */
+	if (inode->i_sb->s_magic == BTRFS_SUPER_MAGIC)
+		key->object = inode;
 	key->dev = inode->i_sb->s_dev;
 	key->ino = inode->i_ino;
 	key->generation = inode->i_generation;
@@ -236,6 +239,11 @@ static void file_read_key(struct file *file, struct unwind_file_key *key)
 static bool file_key_is(const struct unwind_file_key *a, const struct unwind_file_key *b)
 {
 	return !memcmp(a, b, sizeof(*a));
+}
+
+static unsigned long file_hash_of(const struct unwind_file_key *key)
+{
+	return key->dev ? key->ino : (unsigned long)key->object;
 }
 
 /* Whether somebody beyond this kernel answers for the file: a process, another machine. */
@@ -694,7 +702,7 @@ static struct unwind_file *file_find(const struct unwind_file_key *key)
 {
 	struct unwind_file *uf;
 
-	hash_for_each_possible(unwind_files, uf, node, (unsigned long)key->object)
+	hash_for_each_possible(unwind_files, uf, node, file_hash_of(key))
 		if (file_key_is(&uf->key, key))
 			return uf;
 	return NULL;
@@ -718,7 +726,7 @@ static struct unwind_file *file_alloc(const struct unwind_file_key *key)
 static void file_hash(struct unwind_file *uf)
 {
 	refcount_inc(&uf->users);
-	hash_add(unwind_files, &uf->node, (unsigned long)uf->key.object);
+	hash_add(unwind_files, &uf->node, file_hash_of(&uf->key));
 	list_add(&uf->recent, &unwind_files_recent);
 	unwind_files_nr++;
 	file_bound_known();
