@@ -17,13 +17,11 @@ struct row_cache;
 
 /**
  * enum sframe_origin - how a table came to be registered
- * @SFRAME_EXEC:       By exec, of the executable or its interpreter.
  * @SFRAME_PRCTL:      By the program.
  * @SFRAME_DISCOVERED: The kernel found it in an object that the program has mapped.
  *		       prctl() may replace it.
  */
 enum sframe_origin {
-	SFRAME_EXEC,
 	SFRAME_PRCTL,
 	SFRAME_DISCOVERED,
 };
@@ -61,7 +59,6 @@ struct sframe_index {
 
 #ifdef CONFIG_UNWIND_USER_SFRAME
 
-int sframe_register(const struct sframe_region *region);
 int sframe_prctl_add(unsigned long region, unsigned long size,
 		     unsigned long flags);
 int sframe_prctl_remove(unsigned long region, unsigned long size);

@@ -3,11 +3,10 @@
  * The SFrame tables of each process.
  *
  * A process's tables hang off its mm_struct, in an index that is allocated with
- * the first of them, or when they are first looked for.  exec registers those of
- * the executable and its interpreter, discover.c those of other objects that are
- * mapped, prctl() any.  A table lives as long as the mapping of its text; one that
- * is read in place, where the process has it, as long as that, too.  What prctl()
- * adds is copied and made into rows at once, unless that is put off.
+ * the first of them, or when they are first looked for.  discover.c attaches those of the
+ * files that are mapped, prctl() adds any.  A table lives as long as the mapping of its
+ * text; one that is read in place, where the process has it, as long as that, too.  What
+ * prctl() adds is copied and made into rows at once, unless that is put off.
  *
  *	mm->sframe --> struct sframe_index
  *			by_text: maple tree, text range -> table   readers
@@ -68,9 +67,7 @@
 #define SFRAME_MAX_COPY		SZ_64M
 
 /*
- * Whether sframe_section::table has been read from the process's memory.  The
- * table of an executable is registered at exec, where reading it would cost a
- * page fault for each program that is never profiled.
+ * Whether sframe_section::table has been read from the process's memory.
  */
 enum sframe_state {
 	SFRAME_NEW,		/* not yet */
@@ -245,7 +242,7 @@ static int sframe_insert(struct mm_struct *mm, struct sframe_section *section,
 	if (section->data.start)
 		interval_tree_insert(&section->data, &index->by_data);
 	/* The vDSO's is looked for in processes that have others. */
-	if (!index->nr && section->origin != SFRAME_DISCOVERED)
+	if (!index->nr)
 		WRITE_ONCE(index->seen, 0);
 	WRITE_ONCE(index->nr, index->nr + 1);
 	return 0;
@@ -327,7 +324,6 @@ static int sframe_registered(const struct sframe_region *region,
 			     u8 version, int ret)
 {
 	static const u8 counts[] = {
-		[SFRAME_EXEC]	    = UNWIND_TABLES_EXEC,
 		[SFRAME_PRCTL]	    = UNWIND_TABLES_PRCTL,
 		[SFRAME_DISCOVERED] = UNWIND_TABLES_DISCOVERED,
 	};
@@ -337,8 +333,7 @@ static int sframe_registered(const struct sframe_region *region,
 	return ret;
 }
 
-static int sframe_register_table(const struct sframe_region *region,
-				 enum sframe_origin origin, u8 version,
+static int sframe_register_table(const struct sframe_region *region, u8 version,
 				 struct unwind_segment *segment)
 {
 	struct mm_struct *mm = current->mm;
@@ -349,29 +344,12 @@ static int sframe_register_table(const struct sframe_region *region,
 		if (!ret) {
 			ret = sframe_check_mapped(mm, region);
 			if (!ret)
-				ret = sframe_register_locked(mm, region, origin, segment,
+				ret = sframe_register_locked(mm, region, SFRAME_PRCTL, segment,
 							     region->text_start);
 			mmap_write_unlock(mm);
 		}
 	}
-	return sframe_registered(region, origin, version, ret);
-}
-
-/**
- * sframe_register() - register a table of the current process
- * @region: The table and its text, both mapped.
- *
- * The table is not read before a walk needs it.
- *
- * Context: Process context, may sleep; takes the mmap_lock for writing.
- * Return: 0; -EINVAL for a range that cannot be; -EFAULT when the table is not
- * mapped readable or the text not executable, without holes; -EEXIST when part
- * of the text has a table already; -ENOSPC when the process has too many;
- * -ENOMEM; -EINTR when killed.
- */
-int sframe_register(const struct sframe_region *region)
-{
-	return sframe_register_table(region, SFRAME_EXEC, 0, NULL);
+	return sframe_registered(region, SFRAME_PRCTL, version, ret);
 }
 
 /**
@@ -383,7 +361,8 @@ int sframe_register(const struct sframe_region *region)
  * @end: ... and the first address behind that.
  *
  * Context: Process context, @mm's mmap_lock held for writing.
- * Return: As sframe_register().
+ * Return: 0; -EEXIST when part of the text has a table already; -ENOSPC when the process has
+ * too many; -ENOMEM.
  */
 int sframe_attach(struct mm_struct *mm, const struct unwind_part *part, unsigned long base,
 		  unsigned long start, unsigned long end)
@@ -636,7 +615,10 @@ static struct unwind_segment *sframe_copy_table(const struct sframe_region *regi
  * a walk needs it.  What was read is charged to the caller's memory cgroup.
  *
  * Context: Process context, may sleep.
- * Return: As sframe_register(); as unwind_table_build() for a table that is damaged,
+ * Return: 0; -EINVAL for a range that cannot be; -EFAULT when the table is not
+ * mapped readable or the text not executable, without holes; -EEXIST when part
+ * of the text has a table of the program's already; -ENOSPC when the process has too many;
+ * -ENOMEM; -EINTR when killed; as unwind_table_build() for a table that is damaged,
  * of another version, too large, or of other code.
  */
 int sframe_prctl_add(unsigned long from, unsigned long size,
@@ -658,7 +640,7 @@ int sframe_prctl_add(unsigned long from, unsigned long size,
 		if (IS_ERR(segment))
 			return sframe_registered(&region, SFRAME_PRCTL, 0, PTR_ERR(segment));
 	}
-	ret = sframe_register_table(&region, SFRAME_PRCTL, version, segment);
+	ret = sframe_register_table(&region, version, segment);
 	if (ret)
 		unwind_segment_put(segment);
 	return ret;

@@ -48,7 +48,6 @@ void unwind_user_ended(const struct unwind_user_trace *trace,
 static const char * const unwind_way_names[] = { UNWIND_WAYS };
 static const char * const unwind_end_names[] = { UNWIND_ENDS };
 static const char * const unwind_counter_names[] = {
-	[UNWIND_TABLES_EXEC]	   = "tables_exec",
 	[UNWIND_TABLES_PRCTL]	   = "tables_prctl",
 	[UNWIND_TABLES_DISCOVERED] = "tables_discovered",
 	[UNWIND_TABLES_REFUSED]	   = "tables_refused",

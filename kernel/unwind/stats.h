@@ -12,8 +12,7 @@
 
 /* What happened to tables, and to what walks found in them. */
 enum unwind_counter {
-	UNWIND_TABLES_EXEC,		/* registered by exec, as enum sframe_origin */
-	UNWIND_TABLES_PRCTL,
+	UNWIND_TABLES_PRCTL,		/* registered, as enum sframe_origin */
 	UNWIND_TABLES_DISCOVERED,
 	UNWIND_TABLES_REFUSED,		/* by whomever it was to be registered */
 	UNWIND_TABLES_REMOVED,		/* by prctl(), or with their mapping */

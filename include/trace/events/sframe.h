@@ -16,7 +16,6 @@
 #include <linux/tracepoint.h>
 
 #define SFRAME_ORIGINS						\
-	EM(SFRAME_EXEC,			"exec")			\
 	EM(SFRAME_PRCTL,		"prctl")		\
 	EMe(SFRAME_DISCOVERED,		"discovered")
 

@@ -102,11 +102,21 @@ static int sframe_test_init(struct kunit *test)
 	return 0;
 }
 
+/* As prctl() does for the program, with the table read in place. */
+static int sframe_test_add(struct kunit *test, const struct sframe_region *region)
+{
+	struct sframe_test *t = test->priv;
+	unsigned long at = t->stack + PAGE_SIZE - sizeof(*region);
+
+	sframe_test_write(test, at, region, sizeof(*region));
+	return sframe_prctl_add(at, sizeof(*region), SFRAME_ADD_LAZY);
+}
+
 static void sframe_test_register(struct kunit *test)
 {
 	struct sframe_test *t = test->priv;
 
-	KUNIT_ASSERT_EQ(test, sframe_register(&t->region), 0);
+	KUNIT_ASSERT_EQ(test, sframe_test_add(test, &t->region), 0);
 }
 
 /* Walk from @ip (an offset in the text) with @sp and @fp (offsets in the stack). */
@@ -652,28 +662,28 @@ static void sframe_register_refuses_bad_regions(struct kunit *test)
 
 	bad = t->region;
 	bad.sframe_size = 0;
-	KUNIT_EXPECT_EQ(test, sframe_register(&bad), -EINVAL);
+	KUNIT_EXPECT_EQ(test, sframe_test_add(test, &bad), -EINVAL);
 	bad = t->region;
 	bad.text_size = -PAGE_SIZE;
-	KUNIT_EXPECT_EQ(test, sframe_register(&bad), -EINVAL);
+	KUNIT_EXPECT_EQ(test, sframe_test_add(test, &bad), -EINVAL);
 	bad = t->region;
 	bad.text_start = TASK_SIZE_MAX - 8;
-	KUNIT_EXPECT_EQ(test, sframe_register(&bad), -EINVAL);
+	KUNIT_EXPECT_EQ(test, sframe_test_add(test, &bad), -EINVAL);
 	/* Not executable: */
 	bad = t->region;
 	bad.text_start = t->stack;
-	KUNIT_EXPECT_EQ(test, sframe_register(&bad), -EFAULT);
+	KUNIT_EXPECT_EQ(test, sframe_test_add(test, &bad), -EFAULT);
 	/* Not mapped: */
 	KUNIT_ASSERT_EQ(test, vm_munmap(t->stack, PAGE_SIZE), 0);
 	bad = t->region;
 	bad.sframe_start = t->stack;
-	KUNIT_EXPECT_EQ(test, sframe_register(&bad), -EFAULT);
+	KUNIT_EXPECT_EQ(test, sframe_test_add(test, &bad), -EFAULT);
 
 	sframe_test_register(test);
 	bad = t->region;
 	bad.text_start += TEXT_SIZE - 16;
 	bad.text_size = 16;
-	KUNIT_EXPECT_EQ(test, sframe_register(&bad), -EEXIST);
+	KUNIT_EXPECT_EQ(test, sframe_test_add(test, &bad), -EEXIST);
 }
 
 static void sframe_tables_go_with_their_text(struct kunit *test)
@@ -706,7 +716,7 @@ static void sframe_tables_go_when_their_text_is_mapped_over(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, addr, t->text);
 	KUNIT_EXPECT_EQ(test, sframe_test_lookup(test, LEAF), -ENXIO);
 	/* And the place is free for another table. */
-	KUNIT_EXPECT_EQ(test, sframe_register(&t->region), 0);
+	KUNIT_EXPECT_EQ(test, sframe_test_add(test, &t->region), 0);
 }
 
 /* What sframe_test_lookup() of leaf says in a forked copy of this test's mm. */
@@ -786,7 +796,7 @@ static void sframe_discovered_table_gives_way(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sframe_test_lookup(test, LEAF), 0);
 	/* And not the other way round. */
 	KUNIT_EXPECT_EQ(test, sframe_test_discovered(test), -EEXIST);
-	KUNIT_EXPECT_EQ(test, sframe_register(&t->region), -EEXIST);
+	KUNIT_EXPECT_EQ(test, sframe_test_add(test, &t->region), -EEXIST);
 }
 
 static bool sframe_test_is_known(struct kunit *test)
