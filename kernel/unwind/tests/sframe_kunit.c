@@ -106,7 +106,7 @@ static int sframe_test_init(struct kunit *test)
 static int sframe_test_add(struct kunit *test, const struct sframe_region *region)
 {
 	struct sframe_test *t = test->priv;
-	unsigned long at = t->stack + PAGE_SIZE - sizeof(*region);
+	unsigned long at = t->table + PAGE_SIZE - sizeof(*region);
 
 	sframe_test_write(test, at, region, sizeof(*region));
 	return sframe_prctl_add(at, sizeof(*region), SFRAME_ADD_LAZY);

@@ -362,16 +362,6 @@ TEST_F(lying, text_that_has_a_table)
 	EXPECT_EQ(1, believes(self));
 }
 
-/* The program itself is registered at exec. */
-TEST(executable_has_a_table_from_exec)
-{
-	struct unwind_region region;
-
-	NEED_UNWIND();
-	ASSERT_TRUE(unwind_find_region("", &region));
-	EXPECT_EQ(-EEXIST, add(&region));
-}
-
 TEST_F(lying, gone_with_its_text)
 {
 	ASSERT_EQ(0, add(&self->region));
