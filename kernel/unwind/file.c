@@ -55,7 +55,7 @@
 #define FILE_MAX_KNOWN		16384
 /* How many are read at a time, of each class of file systems */
 #define FILE_MAX_LOADS		8
-/* When a file without a table is looked at again: one may have been made for it. */
+/* When a file without a table is looked at again: one may have been made, or mended. */
 #define FILE_AGAIN		(60 * HZ)
 /* A time stamp that is younger than this may hide a change. */
 #define FILE_FRESH_SECONDS	2
@@ -583,9 +583,8 @@ static int file_loaded(struct unwind_file *uf, struct unwind_part *parts, int re
 	if (!hlist_unhashed(&uf->node))
 		unwind_files_bytes += uf->bytes;
 	uf->evict_after = jiffies;
-	/* What may be otherwise the next time is not remembered. */
-	if (ret && ret != -ENOENT && ret != -ENOEXEC && ret != -EOPNOTSUPP && ret != -EBADMSG &&
-	    ret != -E2BIG)
+	/* What has nothing to do with the file is not remembered. */
+	if (ret == -ENOMEM || ret == -ESTALE || ret == -EINTR)
 		file_unhash(uf);
 	return ret;
 }
@@ -644,7 +643,7 @@ static void file_load(struct work_struct *work)
 		     ret == -ENOENT || ret == -ENOEXEC ? UNWIND_FILES_WITHOUT :
 		     UNWIND_FILES_REFUSED);
 	/* While there are such files, and somebody profiles those who run them */
-	if (ret == -ENOENT)
+	if (ret)
 		schedule_delayed_work(&unwind_files_again, FILE_AGAIN);
 	wake_up_all(&unwind_files_loaded);
 	unwind_file_put(uf);
@@ -692,10 +691,11 @@ static void file_request(struct unwind_file *uf, struct file *file, const void *
 	file_start_loads();
 }
 
-/* Whether @uf has no table, and there may be one by now; the lock is held. */
+/* Whether @uf had no table that could be used, and may have one by now; the lock is held. */
 static bool file_is_outdated(const struct unwind_file *uf)
 {
-	return uf->state == -ENOENT && uf->generation != READ_ONCE(unwind_files_generation);
+	return uf->state && uf->state != FILE_LOADING &&
+	       uf->generation != READ_ONCE(unwind_files_generation);
 }
 
 static struct unwind_file *file_find(const struct unwind_file_key *key)

@@ -5,60 +5,19 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "unwind_test.h"
-#include "lying.h"
-
-#ifndef PT_GNU_SFRAME
-#define PT_GNU_SFRAME	0x6474e554
-#endif
-
-#define PAGE 4096ul
-/*
- * The kernel waits a tenth of a second before it looks again where it found nothing
- * the last time.  No test waits longer than this.
- */
-#define PATIENCE_SECONDS 20
-
-#define NEED_DISCOVERY()						\
-	do {								\
-		NEED_UNWIND();						\
-		if (unwind_tracepoint("unwind/sframe_discover") < 0)	\
-			SKIP(return, "no tracepoint unwind:sframe_discover");	\
-	} while (0)
-
-static bool is_over(time_t *end)
-{
-	if (!*end)
-		*end = time(NULL) + PATIENCE_SECONDS;
-	return time(NULL) > *end;
-}
-
-/* An event that counts a tracepoint in this thread. */
-static int open_counter(struct unwind_perf *perf, const char *name)
-{
-	return unwind_perf_open(perf, 0, PERF_TYPE_TRACEPOINT, unwind_tracepoint(name),
-				UNWIND_NO_REQUESTS | UNWIND_NO_RECORDS | UNWIND_NO_USER);
-}
-
-static uint64_t count(const struct unwind_perf *perf)
-{
-	uint64_t value = 0;
-
-	return read(perf->fd, &value, sizeof(value)) == sizeof(value) ? value : ~0ull;
-}
+#include "lying_object.h"
 
 /* A number of debugfs' unwind/stats. */
 static long long stat_of(const char *name)
@@ -346,77 +305,14 @@ TEST(object_without_table_is_looked_at_once)
 	EXPECT_FALSE(chain_equal(&chain, &record));
 }
 
-/* An object of three pages: its headers, the code, the table. */
-struct lying_object {
-	Elf64_Ehdr	header;
-	Elf64_Phdr	load, text, data, sframe;
-};
-
 FIXTURE(headers)
 {
 	struct lying_object	*headers;	/* of the file, writable */
-	uint8_t			*area;		/* where the object is mapped */
-	void			*fault;
+	struct lying_map	map;
 	int			fd;
-	struct unwind_perf	perf;
-	struct unwind_perf	looks;
-	struct unwind_record	record;
 };
 
 typedef FIXTURE_DATA(headers) headers_data;
-
-static void write_headers(struct lying_object *headers)
-{
-	*headers = (struct lying_object){
-		.header = {
-			.e_ident = {
-				ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
-				ELFDATA2LSB, EV_CURRENT,
-			},
-			.e_type = ET_DYN,
-			.e_machine = EM_X86_64,
-			.e_version = EV_CURRENT,
-			.e_phoff = offsetof(struct lying_object, load),
-			.e_ehsize = sizeof(Elf64_Ehdr),
-			.e_phentsize = sizeof(Elf64_Phdr),
-			.e_phnum = 4,
-		},
-		.load = {
-			.p_type = PT_LOAD, .p_flags = PF_R,
-			.p_filesz = PAGE, .p_memsz = PAGE,
-		},
-		.text = {
-			.p_type = PT_LOAD, .p_flags = PF_R | PF_X,
-			.p_offset = PAGE, .p_vaddr = PAGE,
-			.p_filesz = sizeof(lying_code), .p_memsz = sizeof(lying_code),
-		},
-		.data = {
-			.p_type = PT_LOAD, .p_flags = PF_R,
-			.p_offset = 2 * PAGE, .p_vaddr = 2 * PAGE,
-			.p_filesz = PAGE, .p_memsz = PAGE,
-		},
-		.sframe = {
-			.p_type = PT_GNU_SFRAME, .p_flags = PF_R,
-			.p_offset = 2 * PAGE, .p_vaddr = 2 * PAGE,
-			.p_filesz = sizeof(struct lying_table),
-			.p_memsz = sizeof(struct lying_table),
-		},
-	};
-}
-
-static bool map_part(headers_data *self, unsigned long offset, int prot, int fd)
-{
-	return mmap(self->area + offset, PAGE, prot, MAP_PRIVATE | MAP_FIXED, fd,
-		    offset) != MAP_FAILED;
-}
-
-/* As a dynamic linker does. */
-static bool map_object(headers_data *self)
-{
-	return map_part(self, 0, PROT_READ, self->fd) &&
-	       map_part(self, PAGE, PROT_READ | PROT_EXEC, self->fd) &&
-	       map_part(self, 2 * PAGE, PROT_READ, self->fd);
-}
 
 FIXTURE_SETUP(headers)
 {
@@ -431,61 +327,29 @@ FIXTURE_SETUP(headers)
 	self->headers = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, self->fd, 0);
 	ASSERT_NE(MAP_FAILED, self->headers);
 	write_headers(self->headers);
-	self->area = mmap(NULL, 5 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	ASSERT_NE(MAP_FAILED, self->area);
-	self->fault = self->area + 4 * PAGE;
-	ASSERT_EQ(0, mprotect(self->fault, PAGE, PROT_READ | PROT_WRITE));
-	ASSERT_EQ(0, open_faults(&self->perf, 0));
-	/* Nobody is to look before all is mapped as it should be. */
-	ASSERT_EQ(0, ioctl(self->perf.fd, PERF_EVENT_IOC_DISABLE, 0));
-	ASSERT_EQ(0, open_counter(&self->looks, "unwind/sframe_discover"));
+	ASSERT_TRUE(prepare_map(&self->map));
 }
 
 FIXTURE_TEARDOWN(headers)
 {
 }
 
-/* Run the code; whether the kernel believed the table. */
-static keep int believes(headers_data *self)
+static bool map_it(headers_data *self)
 {
-	lying_function *function = (lying_function *)(self->area + PAGE);
-
-	madvise(self->fault, PAGE, MADV_DONTNEED);
-	unwind_perf_drain(&self->perf);
-	ioctl(self->perf.fd, PERF_EVENT_IOC_ENABLE, 0);
-	function(self->fault, POISON);
-	ioctl(self->perf.fd, PERF_EVENT_IOC_DISABLE, 0);
-	if (!unwind_perf_stack_at(&self->perf,
-				  (uintptr_t)self->area + PAGE + LYING_FAULT,
-				  &self->record))
-		return -1;
-	return self->record.nr > 1 && self->record.ips[1] == POISON;
+	return map_object(&self->map, self->fd);
 }
 
-/* Run the code until the kernel has looked at it; whether it believed the table. */
-static keep int comes_to_believe(headers_data *self)
+static int comes_to_believe(headers_data *self)
 {
-	uint64_t before = count(&self->looks);
-	time_t end = 0;
-
-	do {
-		believes(self);
-	} while (count(&self->looks) == before && !is_over(&end));
-	if (count(&self->looks) == before)
-		return -2;
-	before = count(&self->looks);
-	for (int i = 0; i < 3; i++)
-		believes(self);
-	/* Whatever the answer, it is looked at once. */
-	return count(&self->looks) == before ? believes(self) : -3;
+	return comes_to_believe_in(&self->map);
 }
 
 TEST_F(headers, that_are_right)
 {
-	ASSERT_TRUE(map_object(self));
+	ASSERT_TRUE(map_it(self));
 	EXPECT_EQ(1, comes_to_believe(self));
 	/* Mapped over, it is looked at again. */
-	ASSERT_TRUE(map_object(self));
+	ASSERT_TRUE(map_it(self));
 	EXPECT_EQ(1, comes_to_believe(self));
 }
 
@@ -541,27 +405,27 @@ TEST_F_TIMEOUT(headers, that_lie, 200)
 	for (size_t i = 0; i < ARRAY_SIZE(lies); i++) {
 		write_headers(self->headers);
 		memcpy((char *)self->headers + lies[i].offset, &lies[i].value, lies[i].size);
-		ASSERT_TRUE(map_object(self));
+		ASSERT_TRUE(map_it(self));
 		EXPECT_EQ(0, comes_to_believe(self)) TH_LOG("%s", lies[i].what);
 	}
 	/* And none of them has done any harm. */
 	write_headers(self->headers);
-	ASSERT_TRUE(map_object(self));
+	ASSERT_TRUE(map_it(self));
 	EXPECT_EQ(1, comes_to_believe(self));
 }
 
 /* It is the file that is read. */
 TEST_F(headers, that_cannot_be_read_in_memory)
 {
-	ASSERT_TRUE(map_object(self));
-	ASSERT_EQ(0, mprotect(self->area, PAGE, PROT_NONE));
+	ASSERT_TRUE(map_it(self));
+	ASSERT_EQ(0, mprotect(self->map.area, PAGE, PROT_NONE));
 	EXPECT_EQ(1, comes_to_believe(self));
 }
 
 TEST_F(headers, that_are_not_mapped)
 {
-	ASSERT_TRUE(map_object(self));
-	ASSERT_EQ(0, munmap(self->area, PAGE));
+	ASSERT_TRUE(map_it(self));
+	ASSERT_EQ(0, munmap(self->map.area, PAGE));
 	EXPECT_EQ(1, comes_to_believe(self));
 }
 
@@ -573,8 +437,8 @@ TEST_F(headers, that_another_file_hides)
 	ASSERT_EQ(0, ftruncate(other, PAGE));
 	ASSERT_EQ(sizeof(*self->headers),
 		  pwrite(other, self->headers, sizeof(*self->headers), 0));
-	ASSERT_TRUE(map_object(self));
-	ASSERT_TRUE(map_part(self, 0, PROT_READ, other));
+	ASSERT_TRUE(map_it(self));
+	ASSERT_TRUE(map_part(&self->map, 0, PROT_READ, other));
 	EXPECT_EQ(1, comes_to_believe(self));
 }
 
@@ -582,7 +446,7 @@ TEST_F(headers, that_another_file_hides)
 TEST_F(headers, whose_table_is_cut_off)
 {
 	ASSERT_EQ(0, ftruncate(self->fd, 2 * PAGE));
-	ASSERT_TRUE(map_object(self));
+	ASSERT_TRUE(map_it(self));
 	EXPECT_EQ(0, comes_to_believe(self));
 }
 
@@ -592,7 +456,7 @@ TEST_F(headers, whose_table_is_none)
 
 	table.magic = 0xdee3;
 	ASSERT_EQ(sizeof(table), pwrite(self->fd, &table, sizeof(table), 2 * PAGE));
-	ASSERT_TRUE(map_object(self));
+	ASSERT_TRUE(map_it(self));
 	EXPECT_EQ(0, comes_to_believe(self));
 }
 
@@ -627,13 +491,13 @@ TEST_F(headers, that_change_while_they_are_read)
 
 	ASSERT_EQ(0, pthread_create(&thread, NULL, scribble, &scribbler));
 	for (int i = 0; i < 50; i++) {
-		ASSERT_TRUE(map_object(self));
+		ASSERT_TRUE(map_it(self));
 		EXPECT_LE(0, comes_to_believe(self));
 	}
 	__atomic_store_n(&scribbler.stop, true, __ATOMIC_RELAXED);
 	pthread_join(thread, NULL);
 	write_headers(self->headers);
-	ASSERT_TRUE(map_object(self));
+	ASSERT_TRUE(map_it(self));
 	EXPECT_EQ(1, comes_to_believe(self));
 }
 

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A file that never answers: whoever has it mapped is not held up by it, nor are the tables
+ * of files elsewhere.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/fuse.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "unwind_test.h"
+#include "lying_object.h"
+
+#define FILES 3
+/* A walk waits 50 ms, once for each mapping; an emulated machine is slow. */
+#define MAX_SECONDS 3
+
+FIXTURE(dead)
+{
+	char			dir[32];
+	int			fuse;		/* where its requests come from */
+	pthread_t		server;
+	int			fd;		/* an object that is alive */
+	struct lying_map	map;
+	void			*dead[FILES];
+	unsigned int		reads;		/* requests that wait */
+};
+
+typedef FIXTURE_DATA(dead) dead_data;
+
+static void answer(int fuse, const struct fuse_in_header *in, int error, const void *body,
+		   size_t size)
+{
+	static char out[4096];
+	struct fuse_out_header *header = (void *)out;
+
+	*header = (struct fuse_out_header){
+		.len = sizeof(*header) + size, .error = error, .unique = in->unique,
+	};
+	if (size)
+		memcpy(header + 1, body, size);
+	if (write(fuse, out, header->len) < 0)
+		return;
+}
+
+/* The directory is 1, a file is what its name says. */
+static struct fuse_attr attributes(uint64_t node)
+{
+	return (struct fuse_attr){
+		.ino = node, .nlink = 1, .size = 3 * PAGE, .blocks = 24, .blksize = PAGE,
+		.mode = node == 1 ? S_IFDIR | 0755 : S_IFREG | 0755,
+	};
+}
+
+static void serve_one(dead_data *self, const struct fuse_in_header *in)
+{
+	const char *name = (const char *)(in + 1);
+	struct fuse_attr_out attr = { .attr_valid = 1000, .attr = attributes(in->nodeid) };
+	struct fuse_open_out opened = { .fh = in->nodeid };
+	struct fuse_init_out init = {
+		.major = FUSE_KERNEL_VERSION, .minor = 31, .max_write = PAGE,
+	};
+	struct fuse_entry_out entry = { .entry_valid = 1000, .attr_valid = 1000 };
+
+	switch (in->opcode) {
+	case FUSE_INIT:
+		answer(self->fuse, in, 0, &init, sizeof(init));
+		break;
+	case FUSE_LOOKUP:
+		entry.nodeid = 2 + name[0] - '0';
+		entry.attr = attributes(entry.nodeid);
+		answer(self->fuse, in, 0, &entry, sizeof(entry));
+		break;
+	case FUSE_GETATTR:
+		answer(self->fuse, in, 0, &attr, sizeof(attr));
+		break;
+	case FUSE_OPEN:
+		answer(self->fuse, in, 0, &opened, sizeof(opened));
+		break;
+	case FUSE_READ:
+		/* Read, and never answered. */
+		__atomic_add_fetch(&self->reads, 1, __ATOMIC_RELAXED);
+		break;
+	case FUSE_FORGET:
+	case FUSE_BATCH_FORGET:
+	case FUSE_INTERRUPT:
+		break;
+	case FUSE_FLUSH:
+	case FUSE_RELEASE:
+		answer(self->fuse, in, 0, NULL, 0);
+		break;
+	default:
+		answer(self->fuse, in, -ENOSYS, NULL, 0);
+	}
+}
+
+static void *serve(void *data)
+{
+	static char request[FUSE_MIN_READ_BUFFER + PAGE];
+	dead_data *self = data;
+
+	while (read(self->fuse, request, sizeof(request)) > 0)
+		serve_one(self, (void *)request);
+	return NULL;
+}
+
+static int open_dead(const dead_data *self, int i)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s/%d", self->dir, i);
+	return open(name, O_RDONLY | O_CLOEXEC);
+}
+
+static int write_living(void)
+{
+	struct lying_table table = lying_table(-(int)PAGE);
+	char name[] = "/tmp/living.XXXXXX";
+	struct lying_object headers;
+	int fd = mkstemp(name);
+
+	write_headers(&headers);
+	unlink(name);
+	if (ftruncate(fd, 3 * PAGE) ||
+	    pwrite(fd, &headers, sizeof(headers), 0) != sizeof(headers) ||
+	    pwrite(fd, lying_code, sizeof(lying_code), PAGE) != sizeof(lying_code) ||
+	    pwrite(fd, &table, sizeof(table), 2 * PAGE) != sizeof(table))
+		return -1;
+	return fd;
+}
+
+FIXTURE_SETUP(dead)
+{
+	char options[64];
+
+	NEED_DISCOVERY();
+	self->fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	if (self->fuse < 0)
+		SKIP(return, "no /dev/fuse");
+	strcpy(self->dir, "/tmp/dead.XXXXXX");
+	ASSERT_NE(NULL, mkdtemp(self->dir));
+	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0",
+		 self->fuse);
+	ASSERT_EQ(0, mount("dead", self->dir, "fuse", MS_NOSUID | MS_NODEV, options));
+	ASSERT_EQ(0, pthread_create(&self->server, NULL, serve, self));
+	for (int i = 0; i < FILES; i++) {
+		int fd = open_dead(self, i);
+
+		ASSERT_LE(0, fd);
+		self->dead[i] = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+		ASSERT_NE(MAP_FAILED, self->dead[i]);
+		close(fd);
+	}
+	self->fd = write_living();
+	ASSERT_LE(0, self->fd);
+	ASSERT_TRUE(prepare_map(&self->map));
+}
+
+FIXTURE_TEARDOWN(dead)
+{
+	char path[64];
+
+	if (!self->dir[0])
+		return;
+	/* What waits for the server gets an error. */
+	for (int i = 0; i < FILES; i++)
+		munmap(self->dead[i], PAGE);
+	EXPECT_EQ(0, umount2(self->dir, MNT_FORCE | MNT_DETACH));
+	snprintf(path, sizeof(path), "%s", self->dir);
+	close(self->fuse);
+	EXPECT_EQ(0, rmdir(path));
+}
+
+TEST_F(dead, holds_up_nobody)
+{
+	struct timespec begin, end;
+	time_t over = 0;
+
+	ASSERT_TRUE(map_object(&self->map, self->fd));
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	believes_in(&self->map);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	EXPECT_GE(MAX_SECONDS, end.tv_sec - begin.tv_sec);
+	/* Files elsewhere are loaded. */
+	while (believes_in(&self->map) != 1 && !is_over(&over))
+		;
+	EXPECT_EQ(1, believes_in(&self->map));
+	/* It has been tried: one file at a time. */
+	EXPECT_EQ(1, __atomic_load_n(&self->reads, __ATOMIC_RELAXED));
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	for (int i = 0; i < 20; i++)
+		EXPECT_EQ(1, believes_in(&self->map));
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	EXPECT_GE(MAX_SECONDS, end.tv_sec - begin.tv_sec);
+}
+
+/* A task that waits for the table can be killed. */
+TEST_F(dead, lets_a_task_be_killed)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		struct chain chain;
+
+		if (!chain_init(&chain, 0) || open_faults(&self->map.perf, 0))
+			_exit(1);
+		for (;;)
+			chain_run(&chain, 3);
+	}
+	ASSERT_LT(0, pid);
+	usleep(200000);
+	ASSERT_EQ(0, kill(pid, SIGKILL));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(SIGKILL, WTERMSIG(status));
+}
+
+TEST_HARNESS_MAIN

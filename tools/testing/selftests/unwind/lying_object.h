@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * An object in a file, mapped as a dynamic linker does, with the code of lying.h: whether
+ * the kernel uses the table that it finds for it.
+ */
+#ifndef _LYING_OBJECT_H
+#define _LYING_OBJECT_H
+
+#include <elf.h>
+#include <stddef.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lying.h"
+#include "unwind_test.h"
+
+#ifndef PT_GNU_SFRAME
+#define PT_GNU_SFRAME	0x6474e554
+#endif
+
+#define PAGE 4096ul
+/*
+ * The kernel waits a tenth of a second before it looks again where it found nothing
+ * the last time.  No test waits longer than this.
+ */
+#define PATIENCE_SECONDS 20
+
+#define NEED_DISCOVERY()						\
+	do {								\
+		NEED_UNWIND();						\
+		if (unwind_tracepoint("unwind/sframe_discover") < 0)	\
+			SKIP(return, "no tracepoint unwind:sframe_discover");	\
+	} while (0)
+
+/* The first page of the file; the code is in the second, the table in the third. */
+struct lying_object {
+	Elf64_Ehdr	header;
+	Elf64_Phdr	load, text, data, sframe;
+	Elf64_Nhdr	note;
+	char		owner[4];
+	uint8_t		id[20];
+};
+
+/**
+ * struct lying_map - where it is mapped, and what watches it run
+ * @area:	Its three pages, one that nobody may touch, and the one that faults.
+ * @fault:	The last.
+ * @perf:	Samples the fault.
+ * @looks:	Counts mappings that the kernel has looked at.
+ * @record:	The last stack.
+ */
+struct lying_map {
+	uint8_t			*area;
+	void			*fault;
+	struct unwind_perf	perf;
+	struct unwind_perf	looks;
+	struct unwind_record	record;
+};
+
+static inline bool is_over(time_t *end)
+{
+	if (!*end)
+		*end = time(NULL) + PATIENCE_SECONDS;
+	return time(NULL) > *end;
+}
+
+/* An event that counts a tracepoint in this thread. */
+static inline int open_counter(struct unwind_perf *perf, const char *name)
+{
+	return unwind_perf_open(perf, 0, PERF_TYPE_TRACEPOINT, unwind_tracepoint(name),
+				UNWIND_NO_REQUESTS | UNWIND_NO_RECORDS | UNWIND_NO_USER);
+}
+
+static inline uint64_t count(const struct unwind_perf *perf)
+{
+	uint64_t value = 0;
+
+	return read(perf->fd, &value, sizeof(value)) == sizeof(value) ? value : ~0ull;
+}
+
+static inline void write_headers(struct lying_object *headers)
+{
+	*headers = (struct lying_object){
+		.header = {
+			.e_ident = {
+				ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
+				ELFDATA2LSB, EV_CURRENT,
+			},
+			.e_type = ET_DYN,
+			.e_machine = EM_X86_64,
+			.e_version = EV_CURRENT,
+			.e_phoff = offsetof(struct lying_object, load),
+			.e_ehsize = sizeof(Elf64_Ehdr),
+			.e_phentsize = sizeof(Elf64_Phdr),
+			.e_phnum = 4,
+		},
+		.load = {
+			.p_type = PT_LOAD, .p_flags = PF_R,
+			.p_filesz = PAGE, .p_memsz = PAGE,
+		},
+		.text = {
+			.p_type = PT_LOAD, .p_flags = PF_R | PF_X,
+			.p_offset = PAGE, .p_vaddr = PAGE,
+			.p_filesz = sizeof(lying_code), .p_memsz = sizeof(lying_code),
+		},
+		.data = {
+			.p_type = PT_LOAD, .p_flags = PF_R,
+			.p_offset = 2 * PAGE, .p_vaddr = 2 * PAGE,
+			.p_filesz = PAGE, .p_memsz = PAGE,
+		},
+		.sframe = {
+			.p_type = PT_GNU_SFRAME, .p_flags = PF_R,
+			.p_offset = 2 * PAGE, .p_vaddr = 2 * PAGE,
+			.p_filesz = sizeof(struct lying_table),
+			.p_memsz = sizeof(struct lying_table),
+		},
+	};
+}
+
+static inline bool map_part(struct lying_map *map, unsigned long offset, int prot, int fd)
+{
+	return mmap(map->area + offset, PAGE, prot, MAP_PRIVATE | MAP_FIXED, fd,
+		    offset) != MAP_FAILED;
+}
+
+static inline bool map_object(struct lying_map *map, int fd)
+{
+	return map_part(map, 0, PROT_READ, fd) &&
+	       map_part(map, PAGE, PROT_READ | PROT_EXEC, fd) &&
+	       map_part(map, 2 * PAGE, PROT_READ, fd);
+}
+
+static inline bool prepare_map(struct lying_map *map)
+{
+	map->area = mmap(NULL, 5 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (map->area == MAP_FAILED)
+		return false;
+	map->fault = map->area + 4 * PAGE;
+	/* Nobody is to look before all is mapped as it should be. */
+	return !mprotect(map->fault, PAGE, PROT_READ | PROT_WRITE) &&
+	       !open_faults(&map->perf, 0) &&
+	       !ioctl(map->perf.fd, PERF_EVENT_IOC_DISABLE, 0) &&
+	       !open_counter(&map->looks, "unwind/sframe_discover");
+}
+
+/* Run the code; whether the kernel believed the table. */
+static keep int believes_in(struct lying_map *map)
+{
+	lying_function *function = (lying_function *)(map->area + PAGE);
+
+	madvise(map->fault, PAGE, MADV_DONTNEED);
+	unwind_perf_drain(&map->perf);
+	ioctl(map->perf.fd, PERF_EVENT_IOC_ENABLE, 0);
+	function(map->fault, POISON);
+	ioctl(map->perf.fd, PERF_EVENT_IOC_DISABLE, 0);
+	if (!unwind_perf_stack_at(&map->perf, (uintptr_t)map->area + PAGE + LYING_FAULT,
+				  &map->record))
+		return -1;
+	return map->record.nr > 1 && map->record.ips[1] == POISON;
+}
+
+/* Run the code until the kernel has looked at it; whether it believed the table. */
+static keep int comes_to_believe_in(struct lying_map *map)
+{
+	uint64_t before = count(&map->looks);
+	time_t end = 0;
+
+	do {
+		believes_in(map);
+	} while (count(&map->looks) == before && !is_over(&end));
+	if (count(&map->looks) == before)
+		return -2;
+	before = count(&map->looks);
+	for (int i = 0; i < 3; i++)
+		believes_in(map);
+	/* Whatever the answer, it is looked at once. */
+	return count(&map->looks) == before ? believes_in(map) : -3;
+}
+
+#endif /* _LYING_OBJECT_H */

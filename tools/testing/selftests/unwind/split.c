@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tables in files of their own: found by build-id, and refused where others than root may
+ * have written them or they are of another object.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "unwind_test.h"
+#include "lying_object.h"
+#include "sframe_file.h"
+
+#define SYSCTL "/proc/sys/kernel/unwind_table_path"
+
+static bool write_file(const char *path, const void *bytes, size_t size)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+	bool done = fd >= 0 && write(fd, bytes, size) == (ssize_t)size;
+
+	return fd >= 0 && !close(fd) && done;
+}
+
+FIXTURE(split)
+{
+	char			dir[64];	/* where tables are */
+	char			part[96];	/* the first byte of the build-id, below it */
+	char			name[192];	/* the table */
+	char			path[512];	/* the sysctl, as it was */
+	int			fd;		/* the object */
+	struct lying_object	headers;
+	struct lying_map	map;
+	struct sframe_file	head;
+	struct lying_table	table;
+};
+
+typedef FIXTURE_DATA(split) split_data;
+
+/* An object without a table, with a build-id that there is no other of. */
+static int write_object(split_data *self)
+{
+	struct lying_object *headers = &self->headers;
+	char name[] = "/tmp/split_object.XXXXXX";
+	int fd = mkstemp(name), random = open("/dev/urandom", O_RDONLY);
+
+	write_headers(headers);
+	headers->sframe = (Elf64_Phdr){
+		.p_type = PT_NOTE, .p_flags = PF_R, .p_align = 4,
+		.p_offset = offsetof(struct lying_object, note),
+		.p_vaddr = offsetof(struct lying_object, note),
+		.p_filesz = sizeof(*headers) - offsetof(struct lying_object, note),
+	};
+	headers->header.e_phnum = 4;
+	headers->note = (Elf64_Nhdr){ 4, sizeof(headers->id), NT_GNU_BUILD_ID };
+	memcpy(headers->owner, "GNU", 4);
+	if (read(random, headers->id, sizeof(headers->id)) != sizeof(headers->id) ||
+	    ftruncate(fd, 3 * PAGE) ||
+	    pwrite(fd, headers, sizeof(*headers), 0) != sizeof(*headers) ||
+	    pwrite(fd, lying_code, sizeof(lying_code), PAGE) != sizeof(lying_code))
+		return -1;
+	close(random);
+	close(fd);
+	/* As files are that are not being written. */
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	unlink(name);
+	return fd;
+}
+
+static void name_table(split_data *self)
+{
+	char *at = self->name;
+
+	snprintf(self->part, sizeof(self->part), "%s/%02x", self->dir, self->headers.id[0]);
+	at += sprintf(at, "%s/", self->part);
+	for (size_t i = 1; i < sizeof(self->headers.id); i++)
+		at += sprintf(at, "%02x", self->headers.id[i]);
+	strcpy(at, ".v3");
+}
+
+static void fill_table(split_data *self)
+{
+	self->head = (struct sframe_file){
+		.version = SFRAME_FILE_VERSION,
+		.header_size = offsetof(struct sframe_file, text[1]),
+		.table_offset = SFRAME_FILE_TABLE,
+		.table_size = sizeof(struct lying_table),
+		.table_vaddr = 2 * PAGE,
+		.format = 2,
+		.num_text = 1,
+		.build_id_size = sizeof(self->headers.id),
+		.text = { { PAGE, sizeof(lying_code) } },
+	};
+	memcpy(self->head.magic, SFRAME_FILE_MAGIC, sizeof(self->head.magic));
+	memcpy(self->head.build_id, self->headers.id, sizeof(self->headers.id));
+	self->table = lying_table(-(int)PAGE);
+}
+
+/* Put it there, @size bytes of it. */
+static bool write_table(split_data *self, size_t size)
+{
+	static uint8_t bytes[2 * PAGE];
+
+	memset(bytes, 0, sizeof(bytes));
+	memcpy(bytes, &self->head, sizeof(self->head));
+	memcpy(bytes + SFRAME_FILE_TABLE, &self->table, sizeof(self->table));
+	unlink(self->name);
+	return write_file(self->name, bytes, size);
+}
+
+#define WHOLE (SFRAME_FILE_TABLE + sizeof(struct lying_table))
+
+/* Has the kernel look again, too. */
+static bool set_path(const char *path)
+{
+	return write_file(SYSCTL, path, strlen(path));
+}
+
+/* The object anew, and whether the kernel finds a table for it. */
+static int finds(split_data *self)
+{
+	return map_object(&self->map, self->fd) ? comes_to_believe_in(&self->map) : -4;
+}
+
+FIXTURE_SETUP(split)
+{
+	ssize_t size;
+	int fd;
+
+	NEED_DISCOVERY();
+	fd = open(SYSCTL, O_RDWR);
+	if (fd < 0)
+		SKIP(return, "no " SYSCTL);
+	size = read(fd, self->path, sizeof(self->path) - 1);
+	ASSERT_LE(0, size);
+	close(fd);
+	strcpy(self->dir, "/tmp/split.XXXXXX");
+	ASSERT_NE(NULL, mkdtemp(self->dir));
+	ASSERT_EQ(0, chmod(self->dir, 0755));
+	self->fd = write_object(self);
+	ASSERT_LE(0, self->fd);
+	name_table(self);
+	fill_table(self);
+	ASSERT_EQ(0, mkdir(self->part, 0755));
+	ASSERT_TRUE(prepare_map(&self->map));
+	ASSERT_TRUE(set_path(self->dir));
+}
+
+FIXTURE_TEARDOWN(split)
+{
+	if (!self->part[0])
+		return;
+	EXPECT_TRUE(set_path(self->path));
+	unlink(self->name);
+	rmdir(self->part);
+	EXPECT_EQ(0, rmdir(self->dir));
+}
+
+TEST_F(split, is_found)
+{
+	ASSERT_TRUE(write_table(self, WHOLE));
+	EXPECT_EQ(1, finds(self));
+}
+
+TEST_F(split, is_found_in_the_second_directory)
+{
+	char path[128];
+
+	ASSERT_TRUE(write_table(self, WHOLE));
+	snprintf(path, sizeof(path), "/nowhere::relative:%s\n", self->dir);
+	ASSERT_TRUE(set_path(path));
+	EXPECT_EQ(1, finds(self));
+}
+
+TEST_F(split, is_not_looked_for_without_path)
+{
+	ASSERT_TRUE(write_table(self, WHOLE));
+	ASSERT_TRUE(set_path("\n"));
+	EXPECT_EQ(0, finds(self));
+}
+
+/* Nothing is mapped anew, and nobody is started again. */
+TEST_F(split, is_found_when_it_appears)
+{
+	time_t end = 0;
+
+	EXPECT_EQ(0, finds(self));
+	ASSERT_TRUE(write_table(self, WHOLE));
+	ASSERT_TRUE(set_path(self->dir));
+	while (believes_in(&self->map) != 1 && !is_over(&end))
+		;
+	EXPECT_EQ(1, believes_in(&self->map));
+}
+
+/* A file that is no table of root's for this object. */
+enum {
+	OWNED_BY_ANOTHER, WRITABLE_BY_GROUP, WRITABLE_BY_ALL, LINK, FIFO, DIRECTORY, EMPTY,
+	CUT_OFF_HEADER, CUT_OFF_TABLE, MAGIC, VERSION, BUILD_ID, BUILD_ID_SIZE, NO_TEXT,
+	MANY_TEXTS, TEXT_ADDRESS, TEXT_SIZE, TABLE_OFFSET, TABLE_OFFSET_WRAPS, TABLE_SIZE,
+	TABLE_SIZE_HUGE, TABLE_ADDRESS, TABLE_MAGIC, NR_REFUSED,
+};
+
+static bool damage(split_data *self, int what)
+{
+	char other[200];
+
+	fill_table(self);
+	switch (what) {
+	case MAGIC: self->head.magic[0] = 'x'; break;
+	case VERSION: self->head.version++; break;
+	case BUILD_ID: self->head.build_id[19] ^= 1; break;
+	case BUILD_ID_SIZE: self->head.build_id_size = 0xffffffff; break;
+	case NO_TEXT: self->head.num_text = 0; break;
+	case MANY_TEXTS: self->head.num_text = 0xffffffff; break;
+	case TEXT_ADDRESS: self->head.text[0].vaddr++; break;
+	case TEXT_SIZE: self->head.text[0].size++; break;
+	case TABLE_OFFSET: self->head.table_offset = 1ull << 40; break;
+	case TABLE_OFFSET_WRAPS: self->head.table_offset = -8ull; break;
+	case TABLE_SIZE: self->head.table_size = PAGE; break;
+	case TABLE_SIZE_HUGE: self->head.table_size = ~0ull; break;
+	case TABLE_ADDRESS: self->head.table_vaddr += PAGE; break;
+	case TABLE_MAGIC: self->table.magic ^= 1; break;
+	}
+	if (!write_table(self, what == EMPTY ? 0 : what == CUT_OFF_HEADER ? 40 :
+			 what == CUT_OFF_TABLE ? WHOLE - 1 : WHOLE))
+		return false;
+	switch (what) {
+	case OWNED_BY_ANOTHER: return !chown(self->name, 65534, 65534);
+	case WRITABLE_BY_GROUP: return !chmod(self->name, 0664);
+	case WRITABLE_BY_ALL: return !chmod(self->name, 0646);
+	case FIFO: return !unlink(self->name) && !mkfifo(self->name, 0600);
+	case DIRECTORY: return !unlink(self->name) && !mkdir(self->name, 0700);
+	case LINK:
+		snprintf(other, sizeof(other), "%s.other", self->name);
+		return !rename(self->name, other) && !symlink(other, self->name);
+	}
+	return true;
+}
+
+static void clean_up(split_data *self)
+{
+	char other[200];
+
+	snprintf(other, sizeof(other), "%s.other", self->name);
+	unlink(other);
+	if (unlink(self->name))
+		rmdir(self->name);
+}
+
+TEST_F_TIMEOUT(split, is_refused, 300)
+{
+	for (int what = 0; what < NR_REFUSED; what++) {
+		ASSERT_TRUE(damage(self, what)) TH_LOG("%d", what);
+		ASSERT_TRUE(set_path(self->dir));
+		EXPECT_EQ(0, finds(self)) TH_LOG("%d", what);
+		clean_up(self);
+	}
+	/* And is found once it is right. */
+	fill_table(self);
+	ASSERT_TRUE(write_table(self, WHOLE));
+	ASSERT_TRUE(set_path(self->dir));
+	EXPECT_EQ(1, finds(self));
+}
+
+TEST_HARNESS_MAIN
