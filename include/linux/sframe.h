@@ -28,7 +28,8 @@ enum sframe_origin {
 
 /**
  * struct sframe_index - all tables of a process
- * @nr:		How many there are.
+ * @nr:		How many there are ...
+ * @nr_in_place: ... and those of them that are read in place.
  * @seen:	mm->exec_vm when they were last looked for ...
  * @generation: ... and unwind_files_generation.
  * @by_text:	Text range to struct sframe_section; ranges do not overlap.
@@ -45,6 +46,7 @@ enum sframe_origin {
  */
 struct sframe_index {
 	unsigned int		nr;
+	unsigned int		nr_in_place;
 	unsigned long		seen;
 	unsigned int		generation;
 	struct maple_tree	by_text;

@@ -249,7 +249,10 @@ static unsigned long file_hash_of(const struct unwind_file_key *key)
 /* Whether somebody beyond this kernel answers for the file: a process, another machine. */
 static bool file_is_remote(const struct super_block *sb)
 {
-	return sb && !sb->s_bdev && sb->s_magic != TMPFS_MAGIC && sb->s_magic != RAMFS_MAGIC;
+	if (!sb || sb->s_bdev)
+		return false;
+	return sb->s_magic != TMPFS_MAGIC && sb->s_magic != RAMFS_MAGIC &&
+	       sb->s_magic != BTRFS_SUPER_MAGIC;
 }
 
 /* Forget @uf; the lock is held. */
@@ -738,7 +741,7 @@ static struct unwind_file *file_get(const struct unwind_file_key *key, struct fi
 	struct unwind_file *new = NULL, *uf;
 
 	/* Memory ran out at boot. */
-	if (!unwind_files_queue[1])
+	if (!unwind_files_queue[0] || !unwind_files_queue[1])
 		return NULL;
 	for (;;) {
 		scoped_guard(spinlock, &unwind_files_lock) {
@@ -883,16 +886,13 @@ void unwind_file_done(struct unwind_file *uf)
 
 static int __init unwind_files_init(void)
 {
-	static const char * const names[] = { "unwind_files", "unwind_remote_files" };
 	struct shrinker *shrinker;
-	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(names); i++) {
-		unwind_files_queue[i] = alloc_workqueue("%s", WQ_UNBOUND | WQ_FREEZABLE, 0,
-							names[i]);
-		if (!unwind_files_queue[i])
-			return -ENOMEM;
-	}
+	/* What never answers must not keep the machine from being suspended. */
+	unwind_files_queue[0] = alloc_workqueue("unwind_files", WQ_UNBOUND | WQ_FREEZABLE, 0);
+	unwind_files_queue[1] = alloc_workqueue("unwind_remote_files", WQ_UNBOUND, 0);
+	if (!unwind_files_queue[0] || !unwind_files_queue[1])
+		return -ENOMEM;
 	shrinker = shrinker_alloc(0, "unwind_files");
 	if (!shrinker)
 		return -ENOMEM;

@@ -164,6 +164,8 @@ static void sframe_remove_section(struct mm_struct *mm,
 	if (section->data.start)
 		interval_tree_remove(&section->data, &index->by_data);
 	WRITE_ONCE(index->nr, index->nr - 1);
+	if (!section->segment)
+		WRITE_ONCE(index->nr_in_place, index->nr_in_place - 1);
 	/* A full barrier, with sframe_add_row(): no row of it can come later. */
 	row_cache_free(xchg(&index->rows, NULL));
 	unwind_count(UNWIND_TABLES_REMOVED);
@@ -245,6 +247,8 @@ static int sframe_insert(struct mm_struct *mm, struct sframe_section *section,
 	if (!index->nr)
 		WRITE_ONCE(index->seen, 0);
 	WRITE_ONCE(index->nr, index->nr + 1);
+	if (!section->segment)
+		WRITE_ONCE(index->nr_in_place, index->nr_in_place + 1);
 	return 0;
 }
 
@@ -399,6 +403,20 @@ static bool sframe_forget_without(struct sframe_index *index,
 	}
 }
 
+/* What was evicted there cannot be loaded again. */
+static void sframe_forget_evicted(struct mm_struct *mm, unsigned long start, unsigned long end)
+{
+	MA_STATE(mas, &mm->sframe->by_text, start, start);
+	struct sframe_section *section;
+
+	while ((section = mas_find(&mas, end - 1))) {
+		if (!sframe_is_evicted(section))
+			continue;
+		sframe_remove_section(mm, section);
+		mas_set(&mas, start);
+	}
+}
+
 /**
  * sframe_add_without() - remember that a mapping has no table
  * @mm: The process.
@@ -424,6 +442,7 @@ int sframe_add_without(struct mm_struct *mm, unsigned long start, unsigned long 
 		return -ENOMEM;
 	if (index->nr_without >= SFRAME_MAX_SECTIONS)
 		return -ENOSPC;
+	sframe_forget_evicted(mm, start, end);
 	sframe_forget_without(index, start, end);
 	mas_init(&mas, &index->without, start);
 	mas_set_range(&mas, start, end - 1);
@@ -879,7 +898,8 @@ static int sframe_snapshot(unsigned long ip, struct sframe_table *table,
 
 	guard(rcu)();
 	section = sframe_find_section(ip);
-	if (!section)
+	/* It may have taken another one's place meanwhile. */
+	if (!section || section->segment)
 		return -ENXIO;
 
 	/* Pairs with sframe_publish(). */
@@ -941,7 +961,18 @@ struct row_cache *sframe_rows(void)
 }
 
 /**
- * sframe_alloc_rows() - make room for rows, if the current process has tables
+ * sframe_wants_rows() - whether walks of the current process find rows that are to be kept
+ * @rows: sframe_rows().
+ *
+ * Context: Any; a task that has tables.
+ */
+bool sframe_wants_rows(const struct row_cache *rows)
+{
+	return !rows && READ_ONCE(current->mm->sframe->nr_in_place);
+}
+
+/**
+ * sframe_alloc_rows() - make room for rows, if the current process has tables to search in
  *
  * Context: Process context, may sleep.
  */
@@ -950,7 +981,7 @@ void sframe_alloc_rows(void)
 	struct sframe_index *index = sframe_current_index();
 	struct row_cache *rows;
 
-	if (!index || !unwind_user_has_tables() || READ_ONCE(index->rows))
+	if (!index || !READ_ONCE(index->nr_in_place) || READ_ONCE(index->rows))
 		return;
 	rows = row_cache_alloc();
 	/* Publishes it; another thread may have been faster. */
@@ -1019,15 +1050,9 @@ static int sframe_search(struct sframe_reader *reader, unsigned long ip,
 			 struct sframe_row *row)
 {
 	struct interval_tree_node data;
-	struct sframe_section *section;
 	struct sframe_table table;
 	int ret;
 
-	scoped_guard(rcu) {
-		section = sframe_find_section(ip);
-		if (section && section->segment)
-			return sframe_find_copied(section, ip, row);
-	}
 	ret = sframe_snapshot(ip, &table, &data);
 	if (ret == -EAGAIN) {
 		ret = sframe_open(reader, data.start, data.last + 1, &table);
@@ -1067,11 +1092,15 @@ static void sframe_add_row(u64 id, unsigned long ip, int found,
 int sframe_lookup(struct sframe_reader *reader, unsigned long ip,
 		  struct sframe_row *row, unsigned int *searched)
 {
+	struct sframe_section *section;
 	struct row_cache *rows;
 	u64 id = 0, word = 0;
 	int ret;
 
 	scoped_guard(rcu) {
+		section = sframe_find_section(ip);
+		if (section && section->segment)
+			return sframe_find_copied(section, ip, row);
 		rows = sframe_rows();
 		if (rows) {
 			id = rows->id;
@@ -1100,9 +1129,14 @@ int __sframe_search_rcu(struct sframe_reader *reader,
 	if (!section)
 		return -ENXIO;
 	if (section->segment) {
-		ret = sframe_find_copied(section, ip, row);
+		cursor->segment = section->segment;
+		cursor->base = section->base;
+		cursor->start = section->table.text_start;
+		cursor->size = section->table.text_end - section->table.text_start;
+		return sframe_find_copied(section, ip, row);
+	}
 	/* Pairs with sframe_publish(). */
-	} else if (smp_load_acquire(&section->state) == SFRAME_OPEN) {
+	if (smp_load_acquire(&section->state) == SFRAME_OPEN) {
 		cursor->table = &section->table;
 		ret = sframe_find_row(reader, cursor->table, ip, row);
 	} else {

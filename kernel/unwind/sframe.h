@@ -4,6 +4,7 @@
 
 #include <linux/errno.h>
 
+#include "file.h"
 #include "row_cache.h"
 #include "sframe_decode.h"
 
@@ -24,10 +25,18 @@ enum sframe_without {
 
 /**
  * struct sframe_cursor - where a walk under RCU looks for rows
- * @rows:	sframe_rows() when the walk began.
- * @table:	The table that had the last frame, or NULL.
+ * @segment:	The code that had the last frame, or NULL.
+ * @base:	Where @segment starts ...
+ * @start:	... what of it is mapped ...
+ * @size:	... and the bytes of that.
+ * @rows:	Rows of tables that are read in place: sframe_rows() when the walk began.
+ * @table:	The table of that sort that had the last frame, or NULL.
  */
 struct sframe_cursor {
+	struct unwind_segment		*segment;
+	unsigned long			base;
+	unsigned long			start;
+	unsigned long			size;
 	struct row_cache		*rows;
 	const struct sframe_table	*table;
 };
@@ -39,6 +48,7 @@ int __sframe_search_rcu(struct sframe_reader *reader,
 			struct sframe_cursor *cursor, unsigned long ip,
 			struct sframe_row *row);
 struct row_cache *sframe_rows(void);
+bool sframe_wants_rows(const struct row_cache *rows);
 void sframe_alloc_rows(void);
 void sframe_table_missed(void);
 void sframe_fetch_tables(void);
@@ -57,6 +67,23 @@ bool sframe_is_known(struct sframe_index *index, unsigned long start,
 bool sframe_is_pending(struct sframe_index *index, unsigned long start, unsigned long end);
 bool sframe_begin_discovery(void);
 void sframe_rest_discovery(unsigned long ticks, bool again);
+
+/**
+ * sframe_find_rcu() - find the row in the code that had the last frame
+ * @cursor: The walk's own.
+ * @ip: As for sframe_lookup().
+ * @row: Set to the row.
+ *
+ * Context: As sframe_search_rcu().
+ * Return: 0; or an error where the row has to be searched for.
+ */
+static __always_inline int sframe_find_rcu(const struct sframe_cursor *cursor,
+					   unsigned long ip, const struct sframe_row **row)
+{
+	if (!cursor->segment || ip - cursor->start >= cursor->size)
+		return -ENXIO;
+	return unwind_segment_find(cursor->segment, ip - cursor->base, row);
+}
 
 /**
  * sframe_search_rcu() - sframe_lookup() for walks that stay under RCU
@@ -100,9 +127,20 @@ static inline int sframe_search_rcu(struct sframe_reader *reader,
 	return -ENXIO;
 }
 
+static inline int sframe_find_rcu(const struct sframe_cursor *cursor,
+				  unsigned long ip, const struct sframe_row **row)
+{
+	return -ENXIO;
+}
+
 static inline struct row_cache *sframe_rows(void)
 {
 	return NULL;
+}
+
+static inline bool sframe_wants_rows(const struct row_cache *rows)
+{
+	return false;
 }
 
 static inline void sframe_alloc_rows(void) { }

@@ -587,6 +587,7 @@ static noinline bool unwind_user_next_row(struct unwind_user_walk *walk,
 static bool unwind_user_next(struct unwind_user_walk *walk)
 {
 	unsigned long ip = walk->exact ? walk->ip : walk->ip - 1;
+	const struct sframe_row *found;
 	u64 row = 0;
 
 	/* Tables exist for 64-bit code only. */
@@ -594,6 +595,8 @@ static bool unwind_user_next(struct unwind_user_walk *walk)
 		walk->no_table = true;
 		return unwind_user_next_no_row(walk);
 	}
+	if (walk->rcu && likely(!sframe_find_rcu(&walk->tables, ip, &found)))
+		return unwind_user_apply(walk, found);
 	if (walk->tables.rows) {
 		row = row_cache_slot(walk->tables.rows, ip);
 		if (likely(row_is_frame_at(row, ip)))
@@ -689,7 +692,8 @@ static void unwind_user_walk_resident(struct unwind_user_walk *walk,
 	if (walk->table_fault)
 		sframe_table_missed();
 	if (unwind_user_has_tables() &&
-	    (!walk->tables.rows || walk->table_fault || sframe_discovery_is_due()))
+	    (sframe_wants_rows(walk->tables.rows) || walk->table_fault ||
+	     sframe_discovery_is_due()))
 		row_cache_request();
 }
 
