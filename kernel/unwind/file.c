@@ -410,15 +410,20 @@ static int file_read_phdrs(const struct unwind_file *uf, struct elf64_phdr *phdr
 	return file_read(uf, phdrs, header.e_phoff, *nr * sizeof(*phdrs));
 }
 
-static int file_build_part(const struct unwind_table_source *source,
+static int file_build_part(const struct unwind_file *uf,
+			   const struct unwind_table_source *source,
 			   const struct elf64_phdr *phdr, struct unwind_part *part)
 {
 	struct unwind_table_source of_code = *source;
 	struct unwind_table *table;
 
+	part->segment = NULL;
+	/* Its size bounds the table's. */
+	if (phdr->p_offset > uf->key.size || uf->key.size - phdr->p_offset < phdr->p_filesz)
+		return -EBADMSG;
+
 	part->offset = phdr->p_offset;
 	part->size = phdr->p_filesz;
-	part->segment = NULL;
 	of_code.text_start = phdr->p_vaddr;
 	of_code.text_end = phdr->p_vaddr + phdr->p_filesz;
 	table = unwind_table_build(&of_code, get_random_u32(), UNWIND_GFP_PROFILED);
@@ -432,7 +437,7 @@ static int file_build_part(const struct unwind_table_source *source,
 }
 
 /* Make tables for all of the file's code; returns how many stretches there are, or an error. */
-static int file_build(const struct unwind_table_source *source,
+static int file_build(const struct unwind_file *uf, const struct unwind_table_source *source,
 		      const struct elf64_phdr *phdrs, unsigned int nr_phdrs,
 		      struct unwind_part *parts)
 {
@@ -447,7 +452,7 @@ static int file_build(const struct unwind_table_source *source,
 			ret = -E2BIG;
 			break;
 		}
-		ret = file_build_part(source, &phdrs[i], &parts[nr++]);
+		ret = file_build_part(uf, source, &phdrs[i], &parts[nr++]);
 		any = any || parts[nr - 1].segment;
 	}
 	if (!ret && !any)
@@ -502,7 +507,7 @@ static int file_read_table(const struct unwind_file *uf, const struct unwind_pla
 	else
 		ret = file_read(uf, bytes, place->offset, place->size);
 	if (!ret)
-		ret = file_build(&source, phdrs, nr_phdrs, parts);
+		ret = file_build(uf, &source, phdrs, nr_phdrs, parts);
 	kvfree(bytes);
 	return ret;
 }

@@ -69,23 +69,6 @@ bool sframe_begin_discovery(void);
 void sframe_rest_discovery(unsigned long ticks, bool again);
 
 /**
- * sframe_find_rcu() - find the row in the code that had the last frame
- * @cursor: The walk's own.
- * @ip: As for sframe_lookup().
- * @row: Set to the row.
- *
- * Context: As sframe_search_rcu().
- * Return: 0; or an error where the row has to be searched for.
- */
-static __always_inline int sframe_find_rcu(const struct sframe_cursor *cursor,
-					   unsigned long ip, const struct sframe_row **row)
-{
-	if (!cursor->segment || ip - cursor->start >= cursor->size)
-		return -ENXIO;
-	return unwind_segment_find(cursor->segment, ip - cursor->base, row);
-}
-
-/**
  * sframe_search_rcu() - sframe_lookup() for walks that stay under RCU
  * @reader: How memory may be read; does not sleep.
  * @cursor: The walk's own.
@@ -123,12 +106,6 @@ static inline int sframe_lookup(struct sframe_reader *reader, unsigned long ip,
 static inline int sframe_search_rcu(struct sframe_reader *reader,
 				    struct sframe_cursor *cursor,
 				    unsigned long ip, struct sframe_row *row)
-{
-	return -ENXIO;
-}
-
-static inline int sframe_find_rcu(const struct sframe_cursor *cursor,
-				  unsigned long ip, const struct sframe_row **row)
 {
 	return -ENXIO;
 }

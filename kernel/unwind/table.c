@@ -10,7 +10,7 @@
  *	rows	one for each of its bytes, and TABLE_MORE_ROWS; of Debian's files, the
  *		largest have a quarter of that, although functions share rows there
  *	rules	65,534
- *	index	a word for each page of code
+ *	index	a word for each 512 bytes of code
  *
  * Errors of unwind_table_build():
  *   -EOPNOTSUPP	a table, but not of a form that is read here
@@ -100,9 +100,9 @@ struct table_row {
  * @rows:	Those that have been made.
  * @nr_rows:	Their number.
  * @max_rows:	Room.
- * @index:	Up to @page.
- * @nr_pages:	Of code.
- * @page:	That of the last row.
+ * @index:	Up to @block.
+ * @nr_blocks:	Of code.
+ * @block:	That of the last row.
  * @rule:	Its rule.
  * @end:	Where the last function ends.
  * @rules:	The distinct ones.
@@ -127,8 +127,8 @@ struct table_build {
 	u32			nr_rows;
 	u32			max_rows;
 	u32			*index;
-	u32			nr_pages;
-	u32			page;
+	u32			nr_blocks;
+	u32			block;
 	u32			rule;
 	u32			end;
 
@@ -315,23 +315,23 @@ static int table_count_rows(struct table_build *build)
 
 static void table_add_row(struct table_build *build, u32 offset, u32 rule)
 {
-	u32 page = offset >> UNWIND_TABLE_PAGE_SHIFT;
-	u32 row = (offset & UNWIND_TABLE_PAGE_MASK) << UNWIND_TABLE_ROW_SHIFT | rule;
+	u32 block = offset >> UNWIND_TABLE_BLOCK_SHIFT;
+	u32 row = (offset & UNWIND_TABLE_BLOCK_MASK) << UNWIND_TABLE_ROW_SHIFT | rule;
 
 	if (build->nr_rows) {
 		u32 *last = &build->rows[build->nr_rows - 1];
 
 		if (rule == build->rule)
 			return;
-		if (page == build->page &&
+		if (block == build->block &&
 		    *last >> UNWIND_TABLE_ROW_SHIFT == row >> UNWIND_TABLE_ROW_SHIFT) {
 			*last = row;
 			build->rule = rule;
 			return;
 		}
 	}
-	while (build->page < page)
-		build->index[++build->page] = build->nr_rows;
+	while (build->block < block)
+		build->index[++build->block] = build->nr_rows;
 	build->rows[build->nr_rows++] = row;
 	build->rule = rule;
 }
@@ -631,8 +631,8 @@ static int table_add_functions(struct table_build *build)
 		return ret;
 	if (build->end < build->text_size)
 		table_add_row(build, build->end, UNWIND_RULE_NOWHERE);
-	while (build->page < build->nr_pages)
-		build->index[++build->page] = build->nr_rows;
+	while (build->block < build->nr_blocks)
+		build->index[++build->block] = build->nr_rows;
 	return 0;
 }
 
@@ -641,7 +641,7 @@ static struct unwind_table *table_pack(const struct table_build *build)
 {
 	size_t rules = array_size(build->nr_rules, sizeof(*build->rules));
 	size_t rows = array_size(build->nr_rows, sizeof(u32));
-	size_t index = array_size(build->nr_pages + 1, sizeof(u32));
+	size_t index = array_size(build->nr_blocks + 1, sizeof(u32));
 	struct unwind_table *table;
 	size_t size;
 	u32 *at;
@@ -671,8 +671,8 @@ static int table_fill(struct table_build *build)
 		ret = table_count_rows(build);
 	if (ret)
 		return ret;
-	build->nr_pages = DIV_ROUND_UP(build->text_size, 1U << UNWIND_TABLE_PAGE_SHIFT);
-	build->index = kvcalloc(build->nr_pages + 1, sizeof(*build->index), build->gfp);
+	build->nr_blocks = DIV_ROUND_UP(build->text_size, 1U << UNWIND_TABLE_BLOCK_SHIFT);
+	build->index = kvcalloc(build->nr_blocks + 1, sizeof(*build->index), build->gfp);
 	build->rows = kvmalloc_array(build->max_rows, sizeof(*build->rows), build->gfp);
 	if (!build->index || !build->rows)
 		return -ENOMEM;

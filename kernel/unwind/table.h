@@ -5,8 +5,8 @@
  * it.  It never changes afterwards, so that a lookup needs no checks.
  *
  *	rules	the distinct ones
- *	rows	a word each: its start in the page << 16 | number of its rule
- *	index	the first row of each page of code, and where the last page's end
+ *	rows	a word each: its start in the block << 16 | number of its rule
+ *	index	the first row of each block of 512 bytes of code, and where the last's end
  *
  * A row holds up to the next one.  The first one starts at offset 0, so that each
  * byte has one, if only one that says that there is nothing.
@@ -22,8 +22,8 @@
 
 #include "sframe_decode.h"
 
-#define UNWIND_TABLE_PAGE_SHIFT	12
-#define UNWIND_TABLE_PAGE_MASK	((1U << UNWIND_TABLE_PAGE_SHIFT) - 1)
+#define UNWIND_TABLE_BLOCK_SHIFT	9
+#define UNWIND_TABLE_BLOCK_MASK	((1U << UNWIND_TABLE_BLOCK_SHIFT) - 1)
 #define UNWIND_TABLE_ROW_SHIFT	16
 #define UNWIND_TABLE_ROW_RULE	0xffffU
 /* Code behind this is not indexed: offsets have 32 bits. */
@@ -93,26 +93,27 @@ void unwind_table_free(const struct unwind_table *table);
 static __always_inline int unwind_table_find(const struct unwind_table *table, u64 offset,
 					     const struct sframe_row **row)
 {
-	u32 low, high, page, last, rule;
+	u32 block, last, rule, nr, half;
+	const u32 *row_at;
 
 	if (offset >= table->text_size)
 		return -ENOENT;
 	offset = array_index_nospec(offset, table->text_size);
-	page = offset >> UNWIND_TABLE_PAGE_SHIFT;
-	last = (offset & UNWIND_TABLE_PAGE_MASK) << UNWIND_TABLE_ROW_SHIFT |
+	block = offset >> UNWIND_TABLE_BLOCK_SHIFT;
+	last = (offset & UNWIND_TABLE_BLOCK_MASK) << UNWIND_TABLE_ROW_SHIFT |
 	       UNWIND_TABLE_ROW_RULE;
-	low = table->index[page];
-	high = table->index[page + 1];
-	/* The first of the page's rows that starts behind it, if any: the one before holds. */
-	while (low < high) {
-		u32 mid = low + (high - low) / 2;
-
-		if (table->rows[mid] <= last)
-			low = mid + 1;
-		else
-			high = mid;
+	/*
+	 * The last row that does not start behind it: one of the block's, or the one before
+	 * them, which is never looked at.  The first block's first row starts with it.
+	 */
+	row_at = table->rows + table->index[block] - 1;
+	nr = table->index[block + 1] - table->index[block] + 1;
+	while (nr > 1) {
+		half = nr / 2;
+		row_at += row_at[half] <= last ? half : 0;
+		nr -= half;
 	}
-	rule = table->rows[low - 1] & UNWIND_TABLE_ROW_RULE;
+	rule = *row_at & UNWIND_TABLE_ROW_RULE;
 	if (unlikely(rule < UNWIND_RULE_FIRST))
 		return rule == UNWIND_RULE_NONE ? -ENODATA : -ENOENT;
 	*row = &table->rules[rule - UNWIND_RULE_FIRST];

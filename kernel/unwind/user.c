@@ -587,7 +587,6 @@ static noinline bool unwind_user_next_row(struct unwind_user_walk *walk,
 static bool unwind_user_next(struct unwind_user_walk *walk)
 {
 	unsigned long ip = walk->exact ? walk->ip : walk->ip - 1;
-	const struct sframe_row *found;
 	u64 row = 0;
 
 	/* Tables exist for 64-bit code only. */
@@ -595,8 +594,6 @@ static bool unwind_user_next(struct unwind_user_walk *walk)
 		walk->no_table = true;
 		return unwind_user_next_no_row(walk);
 	}
-	if (walk->rcu && likely(!sframe_find_rcu(&walk->tables, ip, &found)))
-		return unwind_user_apply(walk, found);
 	if (walk->tables.rows) {
 		row = row_cache_slot(walk->tables.rows, ip);
 		if (likely(row_is_frame_at(row, ip)))
@@ -649,6 +646,70 @@ static struct sframe_reader unwind_user_reader(enum unwind_user_access access)
 	}
 }
 
+/* Whether a uretprobe has put its trampoline's address into a frame of the task's. */
+static bool unwind_user_has_uretprobes(void)
+{
+#ifdef CONFIG_UPROBES
+	const struct uprobe_task *utask = current->utask;
+
+	return utask && utask->return_instances;
+#else
+	return false;
+#endif
+}
+
+/*
+ * What most stacks are made of: callers in one object, by rules as compilers write them.
+ * Store these frames to @entries from @nr on, and return their end; whatever is not so
+ * simple is left to unwind_user_next(), with reasons and all.  The walk is under RCU.
+ */
+static unsigned int unwind_user_walk_plain(struct unwind_user_walk *walk, u64 *entries,
+					   unsigned int nr, unsigned int max)
+{
+	unsigned long ip = walk->ip, sp = walk->sp, fp = walk->fp;
+	const struct sframe_cursor *cursor = &walk->tables;
+	unsigned long cfa, slot, from, next_ip, next_fp;
+	const struct unwind_table *table;
+	const struct sframe_row *row;
+
+	if (!cursor->segment || walk->exact || walk->fp_error || unwind_user_has_uretprobes())
+		return nr;
+	table = rcu_dereference(cursor->segment->table);
+	if (!table)
+		return nr;
+	while (nr < max && ip - 1 - cursor->start < cursor->size) {
+		if (unwind_table_find(table, ip - 1 - cursor->base, &row) || !row->plain ||
+		    !unwind_user_fp_in_frame(row))
+			break;
+		cfa = (row->cfa.base == SFRAME_BASE_FP ? fp : sp) + row->cfa.offset;
+		if (cfa <= sp || cfa >= TASK_SIZE_MAX || !IS_ALIGNED(cfa, sizeof(u64)))
+			break;
+		slot = cfa - sizeof(u64);
+		from = row->fp.deref ? cfa + row->fp.offset : slot;
+		next_fp = fp;
+		if (!user_read_access_begin((void __user *)from, cfa - from))
+			break;
+		unsafe_get_user(next_ip, (unsigned long __user *)slot, fault);
+		if (row->fp.deref)
+			unsafe_get_user(next_fp, (unsigned long __user *)from, fault);
+		user_read_access_end();
+		if (!next_ip)
+			break;
+		entries[nr++] = ip;
+		ip = next_ip;
+		sp = cfa;
+		fp = next_fp;
+	}
+	goto out;
+fault:
+	user_read_access_end();
+out:
+	walk->ip = ip;
+	walk->sp = sp;
+	walk->fp = fp;
+	return nr;
+}
+
 static void unwind_user_walk(struct unwind_user_walk *walk,
 			     struct unwind_user_trace *trace,
 			     enum unwind_user_access access)
@@ -661,6 +722,11 @@ static void unwind_user_walk(struct unwind_user_walk *walk,
 	if (!unwind_user_leave_trampoline(walk))
 		goto out;
 	while (nr < max) {
+		if (walk->rcu) {
+			nr = unwind_user_walk_plain(walk, entries, nr, max);
+			if (nr == max)
+				break;
+		}
 		entries[nr++] = walk->ip;
 		if (unwind_user_may_fault(access))
 			cond_resched();

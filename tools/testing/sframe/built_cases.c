@@ -196,10 +196,10 @@ static void test_no_function(void)
 	refused(&writer, -EBADMSG, "is_not_sorted");
 }
 
-/* Rows on both sides of the pages' edges, pages without a row, and the last byte. */
-static struct writer write_pages(void)
+/* Rows on both sides of the blocks' edges, blocks without a row, and the last byte. */
+static struct writer write_blocks(void)
 {
-	static const u32 starts[] = { 0, 1, 4095, 4096, 4097, 8191, 20480, 24575 };
+	static const u32 starts[] = { 0, 1, 511, 512, 513, 1023, 4096, 20480, 24575 };
 	struct writer writer = start(2, ARRAY_SIZE(starts) * ROW_LEN, 40000);
 
 	for (size_t i = 0; i < ARRAY_SIZE(starts); i++)
@@ -209,19 +209,19 @@ static struct writer write_pages(void)
 	return writer;
 }
 
-static void test_pages(void)
+static void test_blocks(void)
 {
-	struct writer writer = write_pages();
+	struct writer writer = write_blocks();
 	struct unwind_table *built = finish(&writer);
 	unsigned long count[BUILT_NR] = { };
 	struct sframe_table table;
 
-	if (!test_result(!IS_ERR(built) && open_table(&writer.elf, &table), "built_pages"))
+	if (!test_result(!IS_ERR(built) && open_table(&writer.elf, &table), "built_blocks"))
 		return;
 	for (u64 ip = TEXT - 100; ip < TEXT + 40100; ip++)
 		count[test_compare_built(built, &table, ip)]++;
 	test_result(!count[BUILT_DIFFERENT] && count[BUILT_PADDING] == 15,
-		    "built_pages_every_byte: %lu equal, %lu of padding, %lu different",
+		    "built_blocks_every_byte: %lu equal, %lu of padding, %lu different",
 		    count[BUILT_SAME], count[BUILT_PADDING], count[BUILT_DIFFERENT]);
 	unwind_table_free(built);
 }
@@ -252,7 +252,7 @@ static void test_no_memory(void)
 	bool good = true;
 
 	do {
-		struct writer writer = write_pages();
+		struct writer writer = write_blocks();
 
 		test_heap.left = ++failed;
 		built = finish(&writer);
@@ -270,7 +270,7 @@ void test_built_cases(void)
 {
 	test_bombs();
 	test_no_function();
-	test_pages();
+	test_blocks();
 	test_large_function();
 	test_no_memory();
 }
