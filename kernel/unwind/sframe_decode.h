@@ -80,6 +80,8 @@ struct sframe_rule {
  *		return address, perhaps on another stack.
  * @plain:	No more than most rows say: @cfa counts from SP or FP, the return
  *		address is the word below it, @fp is kept or saved in the frame.
+ *
+ * 32 bytes, as an array of them is indexed for each frame.
  */
 struct sframe_row {
 	struct sframe_rule	cfa;
@@ -88,7 +90,7 @@ struct sframe_row {
 	bool			outermost;
 	bool			signal;
 	bool			plain;
-};
+} __aligned(8);
 
 struct sframe_preamble;
 

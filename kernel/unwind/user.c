@@ -668,7 +668,7 @@ static unsigned int unwind_user_walk_plain(struct unwind_user_walk *walk, u64 *e
 {
 	unsigned long ip = walk->ip, sp = walk->sp, fp = walk->fp;
 	const struct sframe_cursor *cursor = &walk->tables;
-	unsigned long cfa, slot, from, next_ip, next_fp;
+	unsigned long cfa, from, next_ip, next_fp;
 	const struct unwind_table *table;
 	const struct sframe_row *row;
 
@@ -682,16 +682,17 @@ static unsigned int unwind_user_walk_plain(struct unwind_user_walk *walk, u64 *e
 		    !unwind_user_fp_in_frame(row))
 			break;
 		cfa = (row->cfa.base == SFRAME_BASE_FP ? fp : sp) + row->cfa.offset;
-		if (cfa <= sp || cfa >= TASK_SIZE_MAX || !IS_ALIGNED(cfa, sizeof(u64)))
+		if (cfa <= sp || !IS_ALIGNED(cfa, sizeof(u64)))
 			break;
-		slot = cfa - sizeof(u64);
-		from = row->fp.deref ? cfa + row->fp.offset : slot;
-		next_fp = fp;
+		from = cfa + (row->fp.deref ? row->fp.offset : -(long)sizeof(u64));
+		/* Where this holds, the stack pointer is a user's. */
 		if (!user_read_access_begin((void __user *)from, cfa - from))
 			break;
-		unsafe_get_user(next_ip, (unsigned long __user *)slot, fault);
+		unsafe_get_user(next_ip, (unsigned long __user *)cfa - 1, fault);
 		if (row->fp.deref)
 			unsafe_get_user(next_fp, (unsigned long __user *)from, fault);
+		else
+			next_fp = fp;
 		user_read_access_end();
 		if (!next_ip)
 			break;

@@ -22,6 +22,9 @@ typedef int64_t s64;
 #define S32_MAX INT32_MAX
 #define U32_MAX UINT32_MAX
 
+#ifndef __aligned
+#define __aligned(size) __attribute__((aligned(size)))
+#endif
 #ifndef __packed
 #define __packed __attribute__((packed))
 #endif
