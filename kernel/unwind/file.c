@@ -313,7 +313,7 @@ static unsigned long file_evict_some(unsigned long nr)
 	struct unwind_file *uf, *next;
 	unsigned long evicted = 0, used;
 
-	guard(spinlock)(&unwind_files_lock);
+	spin_lock(&unwind_files_lock);
 	list_for_each_entry_safe_reverse(uf, next, &unwind_files_recent, recent) {
 		if (evicted == nr)
 			break;
@@ -328,6 +328,7 @@ static unsigned long file_evict_some(unsigned long nr)
 		file_evict(uf);
 		evicted++;
 	}
+	spin_unlock(&unwind_files_lock);
 	return evicted;
 }
 
@@ -342,7 +343,7 @@ static unsigned long unwind_files_scan(struct shrinker *shrinker, struct shrink_
 	return file_evict_some(sc->nr_to_scan) ?: SHRINK_STOP;
 }
 
-/* Forget the files that nobody asked for for longest; the lock is held. */
+/* Forget the files that were asked for longest ago; the lock is held. */
 static void file_bound_known(void)
 {
 	while (unwind_files_nr > FILE_MAX_KNOWN)
@@ -612,6 +613,7 @@ static void file_look_again(struct work_struct *work)
 {
 	unwind_files_look_again();
 }
+
 static DECLARE_DELAYED_WORK(unwind_files_again, file_look_again);
 
 static void file_start_loads(void);
@@ -885,8 +887,9 @@ void unwind_file_done(struct unwind_file *uf)
 {
 	if (!uf->key.reader)
 		return;
-	guard(spinlock)(&unwind_files_lock);
+	spin_lock(&unwind_files_lock);
 	file_unhash(uf);
+	spin_unlock(&unwind_files_lock);
 }
 
 static int __init unwind_files_init(void)
@@ -955,9 +958,10 @@ static int unwind_files_show(struct seq_file *file, void *unused)
 {
 	const struct unwind_file *uf;
 
-	guard(spinlock)(&unwind_files_lock);
+	spin_lock(&unwind_files_lock);
 	list_for_each_entry(uf, &unwind_files_recent, recent)
 		file_show(file, uf);
+	spin_unlock(&unwind_files_lock);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(unwind_files);

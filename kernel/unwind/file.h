@@ -53,12 +53,13 @@ static __always_inline int unwind_segment_find(struct unwind_segment *segment, u
 					       const struct sframe_row **row)
 {
 	const struct unwind_table *table = rcu_dereference(segment->table);
+	unsigned long now = jiffies;
 
 	if (unlikely(!table))
 		return -EAGAIN;
 	/* Its cache line is shared. */
-	if (unlikely(READ_ONCE(segment->used) != jiffies))
-		WRITE_ONCE(segment->used, jiffies);
+	if (unlikely(READ_ONCE(segment->used) != now))
+		WRITE_ONCE(segment->used, now);
 	return unwind_table_find(table, offset, row);
 }
 
