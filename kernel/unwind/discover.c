@@ -144,8 +144,7 @@ static int discover_attach(struct mm_struct *mm, const struct discover_object *o
 	ret = unwind_file_find(object->uf, object->offset, &part);
 	if (ret)
 		return ret;
-	ret = sframe_attach(mm, &part, object->start - object->offset + part.offset,
-			    object->start, object->end);
+	ret = sframe_attach(mm, &part, object->start, object->end, object->offset);
 	unwind_segment_put(part.segment);
 	return ret;
 }

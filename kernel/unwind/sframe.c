@@ -360,24 +360,26 @@ static int sframe_register_table(const struct sframe_region *region, u8 version,
  * sframe_attach() - give a mapping the table of its file
  * @mm: The process.
  * @part: The stretch of the file that it is of; its segment stays the caller's.
- * @base: Where @part starts in memory, or would, if all of it were mapped.
- * @start: What is mapped of it ...
- * @end: ... and the first address behind that.
+ * @start: Where the mapping starts ...
+ * @end: ... and the first address behind it.
+ * @offset: Of @start in the file; in @part, or in the page in which @part starts.
  *
  * Context: Process context, @mm's mmap_lock held for writing.
  * Return: 0; -EEXIST when part of the text has a table already; -ENOSPC when the process has
  * too many; -ENOMEM.
  */
-int sframe_attach(struct mm_struct *mm, const struct unwind_part *part, unsigned long base,
-		  unsigned long start, unsigned long end)
+int sframe_attach(struct mm_struct *mm, const struct unwind_part *part, unsigned long start,
+		  unsigned long end, u64 offset)
 {
-	const struct sframe_region region = {
-		.text_start = max(base, start),
-		.text_size = min(base + part->size, end) - max(base, start),
-	};
+	/* Where all of @part would start may be below 0; lookups subtract it again. */
+	unsigned long base = start - (offset - part->offset);
+	struct sframe_region region = { };
 	struct unwind_segment *segment;
 	int ret;
 
+	region.text_start = offset < part->offset ? base : start;
+	region.text_size = min(part->offset + part->size - offset, end - start) -
+			   (region.text_start - start);
 	segment = unwind_segment_get(part->segment);
 	ret = sframe_register_locked(mm, &region, SFRAME_DISCOVERED, segment, base);
 	if (ret)

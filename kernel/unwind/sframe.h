@@ -58,8 +58,8 @@ void sframe_discover(void);
 bool sframe_discovery_is_due(void);
 
 /* For discover.c alone */
-int sframe_attach(struct mm_struct *mm, const struct unwind_part *part, unsigned long base,
-		  unsigned long start, unsigned long end);
+int sframe_attach(struct mm_struct *mm, const struct unwind_part *part, unsigned long start,
+		  unsigned long end, u64 offset);
 int sframe_add_without(struct mm_struct *mm, unsigned long start, unsigned long end,
 		       enum sframe_without why);
 bool sframe_is_known(struct sframe_index *index, unsigned long start,

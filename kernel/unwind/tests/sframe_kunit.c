@@ -779,7 +779,7 @@ static int sframe_test_discovered(struct kunit *test)
 	part.segment = unwind_segment_alloc(table, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, part.segment);
 	mmap_write_lock(current->mm);
-	ret = sframe_attach(current->mm, &part, t->text, t->text, t->text + TEXT_SIZE);
+	ret = sframe_attach(current->mm, &part, t->text, t->text + TEXT_SIZE, 0);
 	mmap_write_unlock(current->mm);
 	unwind_segment_put(part.segment);
 	return ret;

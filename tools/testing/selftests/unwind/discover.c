@@ -353,17 +353,7 @@ TEST_F(headers, that_are_right)
 	EXPECT_EQ(1, comes_to_believe(self));
 }
 
-/* One of the headers' fields, and a value that it must not have. */
-struct lie {
-	const char	*what;
-	size_t		offset;
-	size_t		size;
-	uint64_t	value;
-};
-
-#define LIE(field, lie)								\
-	{ #field " = " #lie, offsetof(struct lying_object, field),		\
-	  sizeof(((struct lying_object *)0)->field), lie }
+#define LIE(field, lie) LIE_OF(struct lying_object, field, lie)
 
 static const struct lie lies[] = {
 	LIE(header.e_ident[EI_MAG1], 'x'),
@@ -404,7 +394,7 @@ TEST_F_TIMEOUT(headers, that_lie, 200)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(lies); i++) {
 		write_headers(self->headers);
-		memcpy((char *)self->headers + lies[i].offset, &lies[i].value, lies[i].size);
+		tell(self->headers, &lies[i]);
 		ASSERT_TRUE(map_it(self));
 		EXPECT_EQ(0, comes_to_believe(self)) TH_LOG("%s", lies[i].what);
 	}
@@ -448,6 +438,29 @@ TEST_F(headers, whose_table_is_cut_off)
 	ASSERT_EQ(0, ftruncate(self->fd, 2 * PAGE));
 	ASSERT_TRUE(map_it(self));
 	EXPECT_EQ(0, comes_to_believe(self));
+}
+
+/* Where the file's code would begin, there is no address. */
+TEST_F(headers, whose_code_is_mapped_below_its_offset)
+{
+	const unsigned long offset = 1ul << 30;
+	struct lying_table table = lying_table(offset - 2 * PAGE);
+	time_t end = 0;
+	void *code;
+
+	self->headers->text.p_filesz = self->headers->text.p_memsz = offset;
+	ASSERT_EQ(0, ftruncate(self->fd, offset + PAGE));
+	ASSERT_EQ(sizeof(lying_code),
+		  pwrite(self->fd, lying_code, sizeof(lying_code), offset));
+	ASSERT_EQ(sizeof(table), pwrite(self->fd, &table, sizeof(table), 2 * PAGE));
+	code = mmap((void *)0x20000, PAGE, PROT_READ | PROT_EXEC,
+		    MAP_PRIVATE | MAP_FIXED_NOREPLACE, self->fd, offset);
+	ASSERT_EQ((void *)0x20000, code);
+	self->map.area = code - PAGE;
+	while (believes_in(&self->map) != 1 && !is_over(&end))
+		;
+	EXPECT_EQ(1, believes_in(&self->map));
+	EXPECT_EQ(0, munmap(code, PAGE));
 }
 
 TEST_F(headers, whose_table_is_none)

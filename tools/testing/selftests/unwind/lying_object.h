@@ -43,12 +43,28 @@ struct lying_object {
 	uint8_t		id[20];
 };
 
+/* A field of a structure, and a value that it must not have: see LIE_OF(). */
+struct lie {
+	const char	*what;
+	size_t		offset;
+	size_t		size;
+	uint64_t	value;
+};
+
+#define LIE_OF(type, field, lie)						\
+	{ #field " = " #lie, offsetof(type, field), sizeof(((type *)0)->field), lie }
+
+static inline void tell(void *structure, const struct lie *lie)
+{
+	memcpy((char *)structure + lie->offset, &lie->value, lie->size);
+}
+
 /**
  * struct lying_map - where it is mapped, and what watches it run
  * @area:	Its three pages, one that nobody may touch, and the one that faults.
  * @fault:	The last.
  * @perf:	Samples the fault.
- * @looks:	Counts mappings that the kernel has looked at.
+ * @looks:	Counts how often the kernel has looked at its code.
  * @record:	The last stack.
  */
 struct lying_map {
@@ -132,6 +148,16 @@ static inline bool map_object(struct lying_map *map, int fd)
 	       map_part(map, 2 * PAGE, PROT_READ, fd);
 }
 
+/* Others without a table are looked at again each minute. */
+static inline bool watch_code(struct lying_map *map)
+{
+	char filter[64];
+
+	snprintf(filter, sizeof(filter), "text == 0x%lx", (unsigned long)map->area + PAGE);
+	return !open_counter(&map->looks, "unwind/sframe_discover") &&
+	       !ioctl(map->looks.fd, PERF_EVENT_IOC_SET_FILTER, filter);
+}
+
 static inline bool prepare_map(struct lying_map *map)
 {
 	map->area = mmap(NULL, 5 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -141,8 +167,7 @@ static inline bool prepare_map(struct lying_map *map)
 	/* Nobody is to look before all is mapped as it should be. */
 	return !mprotect(map->fault, PAGE, PROT_READ | PROT_WRITE) &&
 	       !open_faults(&map->perf, 0) &&
-	       !ioctl(map->perf.fd, PERF_EVENT_IOC_DISABLE, 0) &&
-	       !open_counter(&map->looks, "unwind/sframe_discover");
+	       !ioctl(map->perf.fd, PERF_EVENT_IOC_DISABLE, 0) && watch_code(map);
 }
 
 /* Run the code; whether the kernel believed the table. */
@@ -172,11 +197,15 @@ static keep int comes_to_believe_in(struct lying_map *map)
 	} while (count(&map->looks) == before && !is_over(&end));
 	if (count(&map->looks) == before)
 		return -2;
-	before = count(&map->looks);
-	for (int i = 0; i < 3; i++)
-		believes_in(map);
-	/* Whatever the answer, it is looked at once. */
-	return count(&map->looks) == before ? believes_in(map) : -3;
+	/* Whatever the answer, it is looked at once, but for the end of a minute. */
+	for (int tries = 0; tries < 2; tries++) {
+		before = count(&map->looks);
+		for (int i = 0; i < 3; i++)
+			believes_in(map);
+		if (count(&map->looks) == before)
+			return believes_in(map);
+	}
+	return -3;
 }
 
 #endif /* _LYING_OBJECT_H */

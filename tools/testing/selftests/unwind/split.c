@@ -229,17 +229,7 @@ static bool spoil(split_data *self, int what)
 	return true;
 }
 
-/* One of the fields, and a value that it must not have. */
-struct lie {
-	const char	*what;
-	size_t		offset;
-	size_t		size;
-	uint64_t	value;
-};
-
-#define LIE(field, lie)								\
-	{ #field " = " #lie, offsetof(split_data, field),			\
-	  sizeof(((split_data *)0)->field), lie }
+#define LIE(field, lie) LIE_OF(split_data, field, lie)
 
 static const struct lie lies[] = {
 	LIE(head.magic[0], 'x'),
@@ -289,7 +279,7 @@ TEST_F_TIMEOUT(split, is_refused, 300)
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(lies); i++) {
 		fill_table(self);
-		memcpy((char *)self + lies[i].offset, &lies[i].value, lies[i].size);
+		tell(self, &lies[i]);
 		ASSERT_TRUE(write_table(self, WHOLE));
 		expect_refused(_metadata, self, lies[i].what);
 	}
