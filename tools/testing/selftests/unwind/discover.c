@@ -448,7 +448,8 @@ TEST_F(headers, whose_code_is_mapped_below_its_offset)
 	time_t end = 0;
 	void *code;
 
-	self->headers->text.p_filesz = self->headers->text.p_memsz = offset;
+	self->headers->text.p_filesz = offset;
+	self->headers->text.p_memsz = offset;
 	ASSERT_EQ(0, ftruncate(self->fd, offset + PAGE));
 	ASSERT_EQ(sizeof(lying_code),
 		  pwrite(self->fd, lying_code, sizeof(lying_code), offset));
