@@ -128,6 +128,18 @@ static int finds(split_data *self)
 	return map_object(&self->map, self->fd) ? comes_to_believe_in(&self->map) : -4;
 }
 
+/* The same where there is one, which may be attached as the object is mapped. */
+static int comes_to_find(split_data *self)
+{
+	time_t end = 0;
+
+	if (!map_object(&self->map, self->fd))
+		return -4;
+	while (believes_in(&self->map) != 1 && !is_over(&end))
+		;
+	return believes_in(&self->map);
+}
+
 FIXTURE_SETUP(split)
 {
 	ssize_t size;
@@ -165,7 +177,7 @@ FIXTURE_TEARDOWN(split)
 TEST_F(split, is_found)
 {
 	ASSERT_TRUE(write_table(self, WHOLE));
-	EXPECT_EQ(1, finds(self));
+	EXPECT_EQ(1, comes_to_find(self));
 }
 
 TEST_F(split, is_found_in_the_second_directory)
@@ -175,7 +187,7 @@ TEST_F(split, is_found_in_the_second_directory)
 	ASSERT_TRUE(write_table(self, WHOLE));
 	snprintf(path, sizeof(path), "/nowhere::relative:%s\n", self->dir);
 	ASSERT_TRUE(set_path(path));
-	EXPECT_EQ(1, finds(self));
+	EXPECT_EQ(1, comes_to_find(self));
 }
 
 TEST_F(split, is_not_looked_for_without_path)
@@ -287,7 +299,7 @@ TEST_F_TIMEOUT(split, is_refused, 300)
 	fill_table(self);
 	ASSERT_TRUE(write_table(self, WHOLE));
 	ASSERT_TRUE(set_path(self->dir));
-	EXPECT_EQ(1, finds(self));
+	EXPECT_EQ(1, comes_to_find(self));
 }
 
 TEST_HARNESS_MAIN
