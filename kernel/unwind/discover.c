@@ -86,6 +86,12 @@ static bool discover_is_code(struct vm_area_struct *vma)
 	return vma->vm_mm->sframe && vma->vm_mm->sframe->nr;
 }
 
+/* Where @vma starts in its object. */
+static u64 discover_offset(const struct vm_area_struct *vma)
+{
+	return vma->vm_file ? (u64)vma->vm_pgoff << PAGE_SHIFT : 0;
+}
+
 /* NULL where there is no memory, or nothing to look at. */
 static struct unwind_file *discover_get_file(struct vm_area_struct *vma)
 {
@@ -117,7 +123,7 @@ static void discover_find(struct mm_struct *mm, unsigned long from, struct disco
 		object->file = vma->vm_file ? get_file(vma->vm_file) : NULL;
 		object->start = vma->vm_start;
 		object->end = vma->vm_end;
-		object->offset = vma->vm_file ? (u64)vma->vm_pgoff << PAGE_SHIFT : 0;
+		object->offset = discover_offset(vma);
 		object->waited = sframe_is_pending(mm->sframe, vma->vm_start, vma->vm_end);
 		if (++batch->nr == DISCOVER_BATCH)
 			break;
@@ -133,7 +139,7 @@ static bool discover_is_unchanged(struct mm_struct *mm, const struct discover_ob
 	if (!vma || vma->vm_start != object->start || vma->vm_end != object->end ||
 	    vma->vm_file != object->file || !discover_is_code(vma))
 		return false;
-	return !object->file || (u64)vma->vm_pgoff << PAGE_SHIFT == object->offset;
+	return discover_offset(vma) == object->offset;
 }
 
 static int discover_attach(struct mm_struct *mm, const struct discover_object *object)
@@ -272,7 +278,7 @@ void unwind_user_mapped(struct vm_area_struct *vma)
 	struct discover_object object = {
 		.start = vma->vm_start,
 		.end = vma->vm_end,
-		.offset = vma->vm_file ? (u64)vma->vm_pgoff << PAGE_SHIFT : 0,
+		.offset = discover_offset(vma),
 	};
 
 	if (!discover_is_code(vma) || !current->mm ||

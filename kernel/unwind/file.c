@@ -2,8 +2,8 @@
 /*
  * Tables of files, read and checked once and shared by all who have the file mapped.
  *
- * Whoever walks a stack never reads a file.  It asks for the table of a file, which a
- * worker loads, and goes on without until it is there.  A file is known by what it is and
+ * A walk never reads a file.  Discovery asks for a file's table, and a worker loads it;
+ * until then, walks go on without the table.  A file is known by what it is and
  * by when it was last changed; there is no table of one that changes while it is read, and that
  * of one which somebody may write to is for the mapping that it was read for alone.
  *
@@ -92,7 +92,7 @@ struct unwind_file_key {
  * struct unwind_file - what is known of a file
  * @node:	In unwind_files, unless nobody is to find it.
  * @recent:	In unwind_files_recent, where @node is hashed.
- * @users:	The cache, a load, and whoever asks.
+ * @users:	References of the cache, of a load and of callers.
  * @key:	The file.
  * @state:	0: it has tables; FILE_*; or why it has none.
  * @nr_parts:	Valid once it has been loaded, and constant from then on.
@@ -144,28 +144,34 @@ static DECLARE_WAIT_QUEUE_HEAD(unwind_files_loaded);
 static struct workqueue_struct *unwind_files_queue[2];
 
 /**
- * unwind_segment_alloc() - make a segment that has one user
- * @table: Its table, which it takes over on success.
+ * unwind_segment_build() - make a segment that has one user, and its table
+ * @source: What the table is made of.
  * @gfp: How memory is taken.
  *
  * Context: Process context, may sleep.
- * Return: It, or NULL.
+ * Return: The segment, for unwind_segment_put(); or an error as unwind_table_build().
  */
-struct unwind_segment *unwind_segment_alloc(struct unwind_table *table, gfp_t gfp)
+struct unwind_segment *unwind_segment_build(const struct unwind_table_source *source, gfp_t gfp)
 {
-	struct unwind_segment *segment = kzalloc(sizeof(*segment), gfp);
+	struct unwind_table *table = unwind_table_build(source, get_random_u32(), gfp);
+	struct unwind_segment *segment;
 
-	if (segment) {
-		refcount_set(&segment->users, 1);
-		RCU_INIT_POINTER(segment->table, table);
-		segment->used = jiffies;
+	if (IS_ERR(table))
+		return ERR_CAST(table);
+	segment = kzalloc(sizeof(*segment), gfp);
+	if (!segment) {
+		unwind_table_free(table);
+		return ERR_PTR(-ENOMEM);
 	}
+	refcount_set(&segment->users, 1);
+	RCU_INIT_POINTER(segment->table, table);
+	segment->used = jiffies;
 	return segment;
 }
 
 /**
  * unwind_segment_get() - one more user
- * @segment: It, or NULL.
+ * @segment: The segment, or NULL.
  *
  * Return: @segment.
  */
@@ -186,7 +192,7 @@ static void unwind_segment_free(struct rcu_head *rcu)
 
 /**
  * unwind_segment_put() - one user less
- * @segment: It, or NULL.  Readers under RCU may still use it.
+ * @segment: The segment, or NULL.  RCU readers may still use it.
  *
  * Context: Any but NMI.
  */
@@ -416,7 +422,7 @@ static int file_build_part(const struct unwind_file *uf,
 			   const struct elf64_phdr *phdr, struct unwind_part *part)
 {
 	struct unwind_table_source of_code = *source;
-	struct unwind_table *table;
+	struct unwind_segment *segment;
 
 	part->segment = NULL;
 	/* Its size bounds the table's. */
@@ -427,14 +433,11 @@ static int file_build_part(const struct unwind_file *uf,
 	part->size = phdr->p_filesz;
 	of_code.text_start = phdr->p_vaddr;
 	of_code.text_end = phdr->p_vaddr + phdr->p_filesz;
-	table = unwind_table_build(&of_code, get_random_u32(), UNWIND_GFP_PROFILED);
-	if (IS_ERR(table))
-		return PTR_ERR(table) == -ENOENT ? 0 : PTR_ERR(table);
-	part->segment = unwind_segment_alloc(table, UNWIND_GFP_PROFILED);
-	if (part->segment)
-		return 0;
-	unwind_table_free(table);
-	return -ENOMEM;
+	segment = unwind_segment_build(&of_code, UNWIND_GFP_PROFILED);
+	if (IS_ERR(segment))
+		return PTR_ERR(segment) == -ENOENT ? 0 : PTR_ERR(segment);
+	part->segment = segment;
+	return 0;
 }
 
 /* Make tables for all of the file's code; returns how many stretches there are, or an error. */
@@ -605,7 +608,7 @@ static int file_loaded(struct unwind_file *uf, struct unwind_part *parts, int re
  */
 void unwind_files_look_again(void)
 {
-	/* Whoever reads it late looks again with his next sample. */
+	/* A racing reader sees the new value at its next sample. */
 	WRITE_ONCE(unwind_files_generation, READ_ONCE(unwind_files_generation) + 1);
 }
 

@@ -36,7 +36,7 @@ struct unwind_segment {
 	struct rcu_head			rcu;
 };
 
-struct unwind_segment *unwind_segment_alloc(struct unwind_table *table, gfp_t gfp);
+struct unwind_segment *unwind_segment_build(const struct unwind_table_source *source, gfp_t gfp);
 struct unwind_segment *unwind_segment_get(struct unwind_segment *segment);
 void unwind_segment_put(struct unwind_segment *segment);
 

@@ -26,7 +26,6 @@
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
-#include <linux/random.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
@@ -44,7 +43,6 @@
 #include "sframe_decode.h"
 #include "sframe_region.h"
 #include "stats.h"
-#include "user.h"
 
 #define CREATE_TRACE_POINTS
 #include <trace/events/sframe.h>
@@ -600,8 +598,7 @@ static struct unwind_segment *sframe_copy_table(const struct sframe_region *regi
 		.text_start = region->text_start,
 		.text_end = region->text_start + region->text_size,
 	};
-	struct unwind_table *table = ERR_PTR(-EFAULT);
-	struct unwind_segment *segment;
+	struct unwind_segment *segment = ERR_PTR(-EFAULT);
 	void *bytes;
 	int ret;
 
@@ -613,17 +610,11 @@ static struct unwind_segment *sframe_copy_table(const struct sframe_region *regi
 		return ERR_PTR(-ENOMEM);
 	if (!copy_from_user(bytes, (void __user *)region->sframe_start, source.len)) {
 		source.bytes = bytes;
-		table = unwind_table_build(&source, get_random_u32(), GFP_KERNEL_ACCOUNT);
+		segment = unwind_segment_build(&source, GFP_KERNEL_ACCOUNT);
 		*version = source.len > 2 ? source.bytes[2] : 0;
 	}
 	kvfree(bytes);
-	if (IS_ERR(table))
-		return ERR_CAST(table);
-	segment = unwind_segment_alloc(table, GFP_KERNEL_ACCOUNT);
-	if (segment)
-		return segment;
-	unwind_table_free(table);
-	return ERR_PTR(-ENOMEM);
+	return segment;
 }
 
 /**

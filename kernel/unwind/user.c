@@ -178,6 +178,18 @@ static bool unwind_user_stop(struct unwind_user_walk *walk,
 	return false;
 }
 
+/* Whether a uretprobe has put its trampoline's address into a frame of the task's. */
+static __always_inline bool unwind_user_has_uretprobes(void)
+{
+#ifdef CONFIG_UPROBES
+	const struct uprobe_task *utask = current->utask;
+
+	return utask && utask->return_instances;
+#else
+	return false;
+#endif
+}
+
 #ifdef CONFIG_UPROBES
 static noinline unsigned long
 unwind_user_probed_return(const struct uprobe_task *utask, unsigned long ip,
@@ -202,10 +214,8 @@ static __always_inline unsigned long unwind_user_true_return(unsigned long ip,
 							     unsigned long slot)
 {
 #ifdef CONFIG_UPROBES
-	const struct uprobe_task *utask = current->utask;
-
-	if (unlikely(utask && utask->return_instances))
-		return unwind_user_probed_return(utask, ip, slot);
+	if (unlikely(unwind_user_has_uretprobes()))
+		return unwind_user_probed_return(current->utask, ip, slot);
 #endif
 	return ip;
 }
@@ -644,18 +654,6 @@ static struct sframe_reader unwind_user_reader(enum unwind_user_access access)
 			.direct = true,
 		};
 	}
-}
-
-/* Whether a uretprobe has put its trampoline's address into a frame of the task's. */
-static bool unwind_user_has_uretprobes(void)
-{
-#ifdef CONFIG_UPROBES
-	const struct uprobe_task *utask = current->utask;
-
-	return utask && utask->return_instances;
-#else
-	return false;
-#endif
 }
 
 /*

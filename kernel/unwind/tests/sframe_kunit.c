@@ -771,13 +771,11 @@ static int sframe_test_discovered(struct kunit *test)
 		.text_start = t->text,
 		.text_end = t->text + TEXT_SIZE,
 	};
-	struct unwind_table *table = unwind_table_build(&source, 0, GFP_KERNEL);
 	struct unwind_part part = { .size = TEXT_SIZE };
 	int ret;
 
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, table);
-	part.segment = unwind_segment_alloc(table, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, part.segment);
+	part.segment = unwind_segment_build(&source, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, part.segment);
 	mmap_write_lock(current->mm);
 	ret = sframe_attach(current->mm, &part, t->text, t->text + TEXT_SIZE, 0);
 	mmap_write_unlock(current->mm);
