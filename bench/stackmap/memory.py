@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""In a guest: create stack maps and say what each takes.
+"""In a guest: create stack maps and print the memory of each.
 
-Several maps of a kind are created at once and the sum is divided, so that what other
-tasks allocate and what is handed out a page at a time hardly counts. The first map of
-all is created before, as it brings the callchain buffers that maps share; what those
-take is said as well.
+The script creates several maps of a kind and divides the sum, so that allocations of
+other tasks and rounding to pages hardly count. It creates one map before all others,
+because the first map allocates the callchain buffers that all maps share, and prints
+the memory of these buffers as well.
 """
 import ctypes
 import os
@@ -36,7 +36,7 @@ def charged() -> int:
 
 
 def taken() -> int:
-    """By slab, by vmalloc() and by per-CPU memory."""
+    """KiB that the system uses for slabs, vmalloc() and per-CPU memory."""
     with open("/proc/sys/vm/drop_caches", "w") as file:
         file.write("3")
     lines = (line.split() for line in read("/proc/meminfo").splitlines())
@@ -55,7 +55,7 @@ def measure(kernel: str, entries: int, frames: int, flags: int) -> None:
     number = 2 if frames > 127 else MAPS
     charge, before = charged(), taken()
     maps = [create(entries, frames, flags) for _ in range(number)]
-    # A worker may bring more.
+    # The worker may add more blocks.
     time.sleep(0.5)
     charge, before = charged() - charge, taken() - before
     print(f"{kernel:8} {os.sysconf('SC_NPROCESSORS_CONF'):3} CPUs {entries:6} entries {frames:5} "
@@ -81,7 +81,7 @@ def main() -> None:
         print(f"{sys.argv[1]:8} {os.sysconf('SC_NPROCESSORS_CONF'):3} CPUs, first map of {frames:4} "
               f"frames: charged {charged() - charge}, taken {taken() - before}", flush=True)
         if sys.argv[1] == "base" and frames == 127:
-            # It takes deeper maps only by the sysctl, which nobody may use meanwhile.
+            # The base limits depth by the sysctl, which cannot change while a map exists.
             os.close(first)
             time.sleep(1)
             with open("/proc/sys/kernel/perf_event_max_stack", "w") as file:

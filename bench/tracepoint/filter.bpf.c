@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Programs at the same three places, by each way that there is to run one: they return
- * `verdict`, and those named *_strings also fetch two strings, the old and the new name.
+ * Programs at the same three places, one for each way to run a program there. They return
+ * `verdict`; those named *_strings also fetch two strings, the old and the new name.
  */
 #include <linux/bpf.h>
 #include <linux/ptrace.h>
@@ -10,7 +10,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* 0 or 1, known when the program is loaded */
+/* 0 or 1, set before the program is loaded */
 const volatile int verdict = 0;
 
 /* The layout of task:task_rename, up to the names. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a BPF program at a tracepoint costs, in nanoseconds a hit, beside a program on a
- * kprobe and one on a raw tracepoint. One CPU whose clock counts instructions (vm/run
- * --icount) makes that instructions.
+ * Measure the cost of a BPF program on a tracepoint, in nanoseconds a hit, compared with
+ * a program on a kprobe and one on a raw tracepoint. On one CPU whose clock counts
+ * instructions (vm/run --icount), these are instructions.
  *
  * usage: filter OBJECT
  *        filter OBJECT N EVENT...	attach to the first N of these, then detach: milliseconds
@@ -29,7 +29,7 @@ static void getpgid_once(void)
 	syscall(SYS_getpgid, 0);
 }
 
-/* To a child that answers: two switches. */
+/* Pipes to a child that answers: two context switches for each byte. */
 static int to_child[2], to_parent[2];
 
 static void switch_twice(void)
@@ -58,7 +58,7 @@ static double now(void)
 	return time.tv_sec * 1e9 + time.tv_nsec;
 }
 
-/* Nanoseconds a hit, the least of three rounds. */
+/* Nanoseconds a hit, the minimum of three rounds. */
 static double cost(const struct place *place)
 {
 	double least = 0, start, took;
@@ -106,7 +106,7 @@ static struct filter attach(const char *path, const char *name, int verdict)
 	return filter;
 }
 
-/* What @copies programs take a hit, where none take @without. */
+/* Print what @copies programs add to a hit, which takes @without nanoseconds without any. */
 static void measure(const char *path, const struct place *place, double without,
 		    const char *way, int verdict, int copies)
 {
@@ -127,7 +127,7 @@ static void measure(const char *path, const struct place *place, double without,
 	}
 }
 
-/* The child of switch_twice(). */
+/* Start the child that answers switch_twice(). */
 static void start_child(void)
 {
 	char byte;
@@ -144,7 +144,7 @@ static void start_child(void)
 	_exit(0);
 }
 
-/* A program at many events, each named "system:event". */
+/* Attach a program to many events, each named "system:event", and print the times. */
 static int attach_many(const char *path, int n, char **events)
 {
 	struct bpf_object *object = bpf_object__open_file(path, NULL);

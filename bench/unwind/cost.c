@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a sample's user stack costs, by the number of its frames.
+ * Measure the cost of a sample's user stack, by the number of its frames.
  *
  * A perf event samples each getppid() with its user callchain, from a recursion of
- * two depths; the difference is that of the frames alone.  Prints nanoseconds a
- * sample and a frame: instructions, where the guest's clock counts them.
+ * two depths; the difference is the cost of the frames alone.  Prints nanoseconds a
+ * sample and a frame; these are instructions if the guest's clock counts those.
  */
 #define _GNU_SOURCE
 #include <linux/perf_event.h>
@@ -25,7 +25,7 @@
 #define SAMPLES	200
 #define PAGES	64
 
-/* Functions for the table, so that the search in it is as long as elsewhere. */
+/* Functions that make the table, and the lookups in it, as large as in real programs. */
 #define F1(n) __attribute__((used, noinline)) static int filler_##n(int a) \
 	{ return a * 3 + getppid(); }
 #define F8(n) F1(n##0) F1(n##1) F1(n##2) F1(n##3) F1(n##4) F1(n##5) F1(n##6) F1(n##7)
@@ -45,7 +45,7 @@ static double now(void)
 	return ts.tv_sec * 1e9 + ts.tv_nsec;
 }
 
-/* Entries of the callchain of the last record. */
+/* Number of entries in the callchain of the last sample. */
 static unsigned long last_depth(void)
 {
 	unsigned long size, at, nr = 0;
@@ -67,7 +67,7 @@ static unsigned long last_depth(void)
 	return nr;
 }
 
-/* Not the C library's, which has no table. */
+/* A system call of our own, as the C library has no table. */
 static inline void enter_kernel(void)
 {
 	long number = SYS_getppid;
@@ -79,7 +79,7 @@ static __attribute__((noinline)) double samples(void)
 {
 	double best = 1e18;
 
-	/* The first rounds bring in what was not there. */
+	/* The first rounds fault in pages and load tables; the best round counts. */
 	for (int round = 0; round < 6; round++) {
 		double start;
 
@@ -101,7 +101,7 @@ static __attribute__((noinline, noipa)) double down(int depth, volatile char *ab
 
 	frame[0] = *above;
 	cost = depth ? down(depth - 1, frame) : samples();
-	/* Not a tail call. */
+	/* Prevents a tail call. */
 	frame[FRAME_BYTES - 1] = depth;
 	return cost;
 }

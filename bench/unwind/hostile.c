@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the worst walk costs: a stack and a table made for that.
+ * Measure the cost of the worst walks, with stacks and a table made for that.
  *
- * 1024 frames, each of which looks its row up in a table of a million functions, in
- * one of as many rows as the walk's budget has for each of them, with a rule that
- * neither fits the row cache nor a load: the bound that kernel/unwind/sframe_decode.c
- * states, in both factors at once.  A second function has all rows of the budget.
- * Prints instructions a sample where the guest's clock counts them.
+ * One stack has 1024 frames with tables.  The lookup of each is in a block with a row for
+ * each byte, the most that there can be, and the rule reads three words of the stack.
+ * The other stack has 1024 frames that no table covers; the walk finds each caller in the
+ * last place that it tries.  Prints instructions a sample if the guest's clock counts
+ * them.
  */
 #define _GNU_SOURCE
 #include <linux/perf_event.h>
@@ -21,31 +21,31 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "prctl.h"
+#include <linux/sframe.h>
+
 #include "sframe_format.h"
 
+#ifndef PR_ADD_SFRAME
+#define PR_ADD_SFRAME	0x53464d41
+#endif
+
 #define FRAMES		1024
-/* Of a walk that cannot sleep: UNWIND_USER_BUDGET_RESIDENT in kernel/unwind/user.c. */
-#define BUDGET		(32 << 10)
-#define ROWS_EACH	(BUDGET / FRAMES)
-#define ROWS_MANY	60000
-#define FUNCTIONS	(1 << 20)
-#define TEXT_BYTES	(4 << 20)
+#define BYTES		(FRAMES + 128)
+#define TEXT_BYTES	(1 << 16)
 #define PAGES		64
 #define ROUNDS		20
-
-/* The functions that matter are the last two, where the search is longest. */
-#define DEEP_AT		(2 << 20)
-#define LONG_AT		(3 << 20)
 
 /* mov $SYS_getppid, %eax; xchg %rsp, %rdi; syscall; xchg %rsp, %rdi; ret */
 static const uint8_t code[] = { 0xb8, SYS_getppid, 0, 0, 0, 0x48, 0x87, 0xe7,
 				0x0f, 0x05, 0x48, 0x87, 0xe7, 0xc3 };
-/* A word for the start, the info byte, and words of four bytes. */
-struct wide_row {
-	uint32_t	start;
+/*
+ * CFA = *(SP), RA = *(CFA - 8), FP = *(CFA - 8 or - 16).  Two adjacent rows never have the
+ * same rule.
+ */
+struct deep_row {
+	uint16_t	start;
 	uint8_t		info;
-	int32_t		words[15];
+	int8_t		words[6];
 } __attribute__((packed));
 
 static void fail(const char *what)
@@ -63,61 +63,49 @@ static void *map(size_t len, int prot)
 	return at;
 }
 
-/* The rows of a function at @to; all start at its first byte, the last one counts. */
-static uint8_t *put_rows(uint8_t *to, unsigned int rows)
+static struct deep_row deep_row(unsigned int at)
 {
-	struct sframe_v3_attributes attr = {
-		.num_fres = rows,
-		.info = SFRAME_FRE_ADDR4,
-		.info2 = SFRAME_V3_FDE_FLEX,
-	};
-	struct wide_row row = { .info = 15 << 1 | 2 << 5 };
+	struct deep_row row = { at, 6 << 1 };
+	int8_t from_sp = 7 << SFRAME_V3_CONTROL_REG_SHIFT | SFRAME_V3_CONTROL_REG |
+			 SFRAME_V3_CONTROL_DEREF;
 
-	memcpy(to, &attr, sizeof(attr));
-	to += sizeof(attr);
-	for (unsigned int i = 0; i < rows; i++) {
-		size_t len = sizeof(row);
-
-		if (i == rows - 1) {
-			/* CFA = SP + 8, and FP = *(CFA - 24) as a rule of RBX cannot be. */
-			row.info = 2 << 1 | 2 << 5;
-			row.words[0] = 7 << SFRAME_V3_CONTROL_REG_SHIFT | SFRAME_V3_CONTROL_REG;
-			row.words[1] = 8;
-			len = 5 + 2 * 4;
-		}
-		memcpy(to, &row, len);
-		to += len;
-	}
-	return to;
+	row.words[0] = from_sp;
+	row.words[2] = SFRAME_V3_CONTROL_DEREF;
+	row.words[3] = -8;
+	row.words[4] = SFRAME_V3_CONTROL_DEREF;
+	row.words[5] = at % 2 ? -8 : -16;
+	return row;
 }
 
 static void make_table(struct sframe_region *region, uint8_t *text)
 {
-	size_t fdes = sizeof(struct sframe_v3_fde) * FUNCTIONS;
-	size_t room = sizeof(struct sframe_header) + fdes +
-		      (ROWS_EACH + ROWS_MANY + 2) * sizeof(struct wide_row);
-	uint8_t *table = map(room, PROT_READ | PROT_WRITE), *rows, *end;
-	struct sframe_header *header = (void *)table;
-	struct sframe_v3_fde *fde = (void *)(header + 1);
-	int64_t start = text - table;
+	struct table {
+		struct sframe_header		header;
+		struct sframe_v3_fde		fde;
+		struct sframe_v3_attributes	attributes;
+		struct deep_row			rows[BYTES];
+	} __attribute__((packed)) *table = map(sizeof(*table), PROT_READ | PROT_WRITE);
 
-	rows = (uint8_t *)fde + fdes;
-	for (int i = 0; i < FUNCTIONS; i++)
-		fde[i] = (struct sframe_v3_fde){ start + i, 1, 0 };
-	fde[FUNCTIONS - 2] = (struct sframe_v3_fde){ start + DEEP_AT, 1 << 20, 0 };
-	end = put_rows(rows, ROWS_EACH);
-	fde[FUNCTIONS - 1] = (struct sframe_v3_fde){ start + LONG_AT, 1 << 20, end - rows };
-	end = put_rows(end, ROWS_MANY);
-	*header = (struct sframe_header){
-		.preamble = { SFRAME_MAGIC, SFRAME_VERSION_3, SFRAME_F_FDE_SORTED },
-		.abi_arch = SFRAME_ABI_AMD64_LE,
-		.cfa_fixed_ra_offset = -8,
-		.num_fdes = FUNCTIONS,
-		.fre_len = end - rows,
-		.freoff = fdes,
+	*table = (struct table){
+		.header = {
+			.preamble = { SFRAME_MAGIC, SFRAME_VERSION_3, SFRAME_F_FDE_SORTED },
+			.abi_arch = SFRAME_ABI_AMD64_LE,
+			.cfa_fixed_ra_offset = -8,
+			.num_fdes = 1,
+			.fre_len = sizeof(table->attributes) + sizeof(table->rows),
+			.freoff = sizeof(table->fde),
+		},
+		.fde = { text - (uint8_t *)table, BYTES, 0 },
+		.attributes = {
+			.num_fres = BYTES,
+			.info = SFRAME_FRE_ADDR2,
+			.info2 = SFRAME_V3_FDE_FLEX,
+		},
 	};
+	for (unsigned int i = 0; i < BYTES; i++)
+		table->rows[i] = deep_row(i);
 	region->sframe_start = (uintptr_t)table;
-	region->sframe_size = room;
+	region->sframe_size = sizeof(*table);
 }
 
 static double now(void)
@@ -128,7 +116,7 @@ static double now(void)
 	return ts.tv_sec * 1e9 + ts.tv_nsec;
 }
 
-/* The best of some samples in the code at @entry; *@depth: frames of the last one. */
+/* Minimum time of several samples in the code at @entry.  Sets @depth to the last depth. */
 static double sample(uint8_t *entry, uint64_t *stack, struct perf_event_mmap_page *ring,
 		     unsigned long *depth)
 {
@@ -175,33 +163,62 @@ static struct perf_event_mmap_page *open_event(void)
 	return ring;
 }
 
+/* Each frame is two words: the address of the next frame, and a return address. */
+static void fill_by_table(uint64_t *stack, const uint8_t *text)
+{
+	for (int i = 0; i < FRAMES + 16; i++) {
+		stack[2 * i] = (uintptr_t)&stack[2 * i + 2];
+		stack[2 * i + 1] = (uintptr_t)text + 64 + i % FRAMES;
+	}
+}
+
+/*
+ * Each frame is two words, both addresses of code, of which only the second follows a call.
+ * With more words that do not follow a call, the walk would end sooner, see
+ * UNWIND_USER_MAX_REJECTED.
+ */
+static void fill_by_guess(uint64_t *stack, uint8_t *text)
+{
+	for (int i = 64; i < TEXT_BYTES; i += 16)
+		memcpy(text + i, (uint8_t[]){ 0xff, 0xd0 }, 2);
+	for (int i = 0; i < 2 * (FRAMES + 16); i++)
+		stack[i] = (uintptr_t)text + 64 + 16 * (i % FRAMES) + (i % 2 ? 2 : 8);
+}
+
+/* Print the cost of a sample; @none is the time of the system call without an event. */
+static void measure(const char *name, uint8_t *text, uint64_t *stack, double none,
+		    struct perf_event_mmap_page *ring)
+{
+	unsigned long frames = 0;
+	double deep;
+
+	memcpy(text, code, sizeof(code));
+	deep = sample(text, stack, ring, &frames);
+	printf("%-14s no event %5.0f, %lu entries %7.0f: %.0f a frame\n", name, none, frames,
+	       deep, (deep - none) / frames);
+}
+
 int main(void)
 {
 	uint8_t *text = map(TEXT_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC);
-	uint64_t *stack = map((FRAMES + 64) * 8, PROT_READ | PROT_WRITE);
+	uint64_t *stack = map(2 * (FRAMES + 64) * 8, PROT_READ | PROT_WRITE);
 	struct sframe_region region = {
 		.text_start = (uintptr_t)text,
 		.text_size = TEXT_BYTES,
 	};
 	struct perf_event_mmap_page *ring;
-	double none, deep, many;
-	unsigned long frames = 0, ended = 0;
+	double none;
 
 	make_table(&region, text);
-	/* What is copied would be refused. */
-	if (prctl(PR_ADD_SFRAME, &region, sizeof(region), SFRAME_ADD_LAZY, 0))
+	if (prctl(PR_ADD_SFRAME, &region, sizeof(region), 0, 0))
 		fail("PR_ADD_SFRAME");
-	memcpy(text + DEEP_AT, code, sizeof(code));
-	memcpy(text + LONG_AT, code, sizeof(code));
-	/* Each frame returns to an address of its own, of which no two share a slot. */
-	for (int i = 0; i < FRAMES + 64; i++)
-		stack[i] = (uintptr_t)text + DEEP_AT + 64 + i;
-
-	none = sample(text + DEEP_AT, stack, NULL, NULL);
+	memcpy(text, code, sizeof(code));
+	none = sample(text, stack, NULL, NULL);
 	ring = open_event();
-	deep = sample(text + DEEP_AT, stack, ring, &frames);
-	many = sample(text + LONG_AT, stack, ring, &ended);
-	printf("hostile        no event %5.0f, %lu entries %7.0f: %.0f a frame; %d rows in one function: %lu entries %7.0f\n",
-	       none, frames, deep, (deep - none) / frames, ROWS_MANY, ended, many);
+	fill_by_table(stack, text);
+	measure("hostile table", text, stack, none, ring);
+	text = map(TEXT_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC);
+	fill_by_guess(stack, text);
+	measure("hostile stack", text, stack, none, ring);
 	return 0;
 }

@@ -2,7 +2,7 @@
 """A page of flame graphs from files of folded stacks, a tab for each file.
 
 A line of such a file is a stack and its value: frames from the root on, separated by
-semicolons, a blank, a number. offwaketime --folded and many other tools write it.
+semicolons, a blank, a number. offwaketime and many other tools write it.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from .flamegraph import Graph, Tab, page
 
 EXAMPLE = """\
 example:
-  bench/flamegraph --unit us --title "Who waited for whom" \\
+  demo/flamegraph --unit us --title "Who waited for whom" \\
       -o .build/waits.html .build/offwaketime/waits.folded
 """
 
@@ -48,7 +48,7 @@ def tab(path: Path, unit: str) -> Tab:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="bench/flamegraph", description=__doc__, epilog=EXAMPLE,
+    parser = argparse.ArgumentParser(prog="demo/flamegraph", description=__doc__, epilog=EXAMPLE,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="PAGE")
     parser.add_argument("--title", default="Stacks")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""From samples to figures: how deep, how complete, what is missed."""
+"""Compute figures from samples: depth, completeness, and what is missing."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ class Figures:
 
 
 def of_program(samples: Sequence[Sample], program: Program) -> list[Sample]:
-    """The program's own: perf and `sframe run` are sampled until they have become it."""
+    """The program's own: perf is sampled until it has become the program."""
     return [sample for sample in samples if sample.comm == program.comm]
 
 

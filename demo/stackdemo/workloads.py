@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What is recorded: programs, and which runs of each.
 
-A stock program is the file that Debian's package installs. bench/load/NAME gives
+A stock program is the file that Debian's package installs. demo/load/NAME gives
 it work. Lua is built from source twice, so that the bytes of a sample can be
 compared with those of frame pointers at equal depth.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What perf tells about a recording: its samples, its size, what it lost."""
+"""Ask perf about a recording: its samples, its size, its losses."""
 
 import re
 import subprocess

@@ -11,8 +11,8 @@
 -- has about twenty of them.
 --
 -- Output: "checksum HEX rounds N". Every round starts from the same seed and
--- must give the same checksum, so that the line tells a wrong run from a right
--- one however long it ran.
+-- must give the same checksum, so that the line shows whether a run was right,
+-- however long it ran.
 
 local seed
 

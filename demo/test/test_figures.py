@@ -62,7 +62,7 @@ class FiguresTest(unittest.TestCase):
         self.assertIsNone(measure([], TOOL_PROGRAM, codes))
 
     def test_samples_from_before_the_program(self):
-        samples = [GOOD, sample(at(0x210), comm="sframe"), sample(at(0x210), comm="perf-exec")]
+        samples = [GOOD, sample(at(0x210), comm="perf-exec")]
         self.assertEqual(of_program(samples, TOOL_PROGRAM), [GOOD])
 
 

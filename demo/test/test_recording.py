@@ -7,6 +7,7 @@ import io
 import os
 import re
 import subprocess
+import tempfile
 from pathlib import Path
 from unittest import mock
 
@@ -68,44 +69,58 @@ class ReadTest(Scratch):
 
 
 class RecordTest(Scratch):
-    def record_guest(self, record: str, mode: str = "fp") -> subprocess.CompletedProcess[str]:
+    def record_guest(self, record: str, *modes: str) -> subprocess.CompletedProcess[str]:
         """Record with a stand-in for perf, and with Lua's load, which is the program's."""
         self.command("perf", PERF.format(dir=self.dir, record=record))
-        return subprocess.run([str(REPO / "bench/record-guest"), str(self.dir), "1", "999",
-                               str(self.dir / "tables"), f"base-x:{mode}:lua:/bin/lua"],
-                              capture_output=True, text=True, check=False)
+        self.kernel_path.write_text("/var/cache/sframe\n", encoding="utf-8")
+        specs = [f"base-x{i or ''}:{mode}:lua:/bin/lua" for i, mode in enumerate(modes or ("fp",))]
+        kernel = {"TABLE_PATH": str(self.kernel_path), "FILES": str(self.dir / "files")}
+        return subprocess.run([str(REPO / "demo/record-guest"), str(self.dir), "1", "999",
+                               str(self.dir / "tables"), *specs],
+                              capture_output=True, text=True, check=False, env=os.environ | kernel)
 
     def tables(self) -> None:
-        """A tool and a cache."""
-        (self.dir / "tables/sframe").mkdir(parents=True)
-        (self.dir / "tables/cache").mkdir()
-        for name in ("sframe/sframe", "sframe/libsframe-audit.so", "cache/table"):
-            (self.dir / "tables" / name).write_text(name, encoding="utf-8")
+        """A cache."""
+        (self.dir / "tables/cache").mkdir(parents=True)
+        (self.dir / "tables/cache/table").write_text("the table", encoding="utf-8")
 
-    GOOD = 'echo "$*" >&2; echo sum; while [ "$1" != -o ]; do shift; done; echo data >"$2"; ' \
-           'while [ "$1" != -- ]; do shift; done; [ ! -d "${5:-}" ] || cat "$5"/table >&2'
+    def log(self, name: str) -> str:
+        """What perf and the program said."""
+        return (self.dir / f"{name}.log").read_text(encoding="utf-8")
+
+    GOOD = 'echo "$*" >&2; echo sum; cat "$(cat "$TABLE_PATH")/table" >&2 || true; ' \
+           'while [ "$1" != -o ]; do shift; done; echo data >"$2"'
 
     def test_files_of_a_good_run(self):
         done = self.record_guest(self.GOOD)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual((self.dir / "base-x.data").read_text(encoding="utf-8"), "data\n")
         self.assertEqual((self.dir / "base-x.out").read_text(encoding="utf-8"), "sum\n")
-        log = (self.dir / "base-x.log").read_text(encoding="utf-8")
+        log = self.log("base-x")
         self.assertIn("-e cpu-clock:u -F 999 --call-graph fp", log)
-        self.assertRegex(log, r"-- /bin/lua \S+/bench/load/work.lua --seconds 1\n$")
+        self.assertRegex(log, r"(?m)-- /bin/lua \S+/demo/load/work.lua --seconds 1$")
 
-    def test_deferred_runs_have_tables(self):
+    def test_deferred_runs_have_tables_and_others_none(self):
         self.tables()
-        done = self.record_guest(self.GOOD, "fp,defer")
+        done = self.record_guest(self.GOOD, "fp,defer", "fp")
         self.assertEqual(done.returncode, 0, done.stderr)
-        log = (self.dir / "base-x.log").read_text(encoding="utf-8")
-        self.assertRegex(log, r"-- (\S+)/sframe run --cache-dir \1/cache /bin/lua ")
-        self.assertIn("cache/table", log)
+        self.assertIn("the table", self.log("base-x"))
+        self.assertNotIn("the table", self.log("base-x1"))
+        self.assertEqual(self.kernel_path.read_text(encoding="utf-8"), "/var/cache/sframe\n")
+
+    def test_deferred_runs_begin_when_tables_are_loaded(self):
+        self.tables()
+        done = self.record_guest(
+            'case "$*" in *"-F 99 "*) echo "1 loading" >"$FILES"; '
+            '{ sleep 0.5; echo "1 loaded" >"$FILES"; } >/dev/null 2>&1 & ;; '
+            f'*) cat "$FILES" >&2; {self.GOOD} ;; esac', "fp,defer")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("1 loaded", self.log("base-x"))
 
     def test_tables_that_are_missing(self):
         done = self.record_guest(self.GOOD, "fp,defer")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("tables/sframe/sframe", done.stderr)
+        self.assertIn("tables/cache", done.stderr)
 
     def test_perf_fails(self):
         done = self.record_guest("echo 'no permission' >&2; exit 7")
@@ -123,6 +138,7 @@ class RecordTest(Scratch):
 
     def setUp(self) -> None:
         super().setUp()
+        self.kernel_path = self.dir / "unwind_table_path"
         (self.dir / "vm").mkdir()
         (self.dir / "bin").mkdir()
 
@@ -137,7 +153,7 @@ class RecordTest(Scratch):
 
     def test_every_load_is_there(self):
         for workload in WORKLOADS:
-            self.assertTrue(os.access(REPO / "bench/load" / workload.name, os.X_OK), workload.name)
+            self.assertTrue(os.access(REPO / "demo/load" / workload.name, os.X_OK), workload.name)
 
     def test_old_recordings_do_not_survive_a_dead_guest(self):
         old = WORKLOADS[0].base.path(self.dir / "out")
@@ -276,7 +292,7 @@ class CommandTest(Scratch):
 
     def test_options_out_of_range_are_usage(self):
         for value in ("0", "-1", "nan", "x", "1e9"):
-            done = subprocess.run([str(REPO / "bench/demo"), f"--seconds={value}"],
+            done = subprocess.run([str(REPO / "demo/run"), f"--seconds={value}"],
                                   capture_output=True, text=True, check=False)
             self.assertEqual(done.returncode, 2, value)
             self.assertIn("0.1 to 3600 seconds", done.stderr)
@@ -285,7 +301,7 @@ class CommandTest(Scratch):
     def test_programs_to_choose(self):
         self.assertEqual([workload.name for workload in cli.chosen("nginx, xz")], ["xz", "nginx"])
         for value in ("xz,emacs", "", "xz,"):
-            done = subprocess.run([str(REPO / "bench/demo"), f"--only={value}"],
+            done = subprocess.run([str(REPO / "demo/run"), f"--only={value}"],
                                   capture_output=True, text=True, check=False)
             self.assertEqual(done.returncode, 2, value)
             self.assertIn("there are xz, python3, perl, sqlite3, nginx, lua", done.stderr)
@@ -294,11 +310,11 @@ class CommandTest(Scratch):
 class LoadTest(Scratch):
     """What gives the programs work, with the programs themselves."""
 
-    def load(self, name: str, *command: str, seconds: str = "0.3") -> \
+    def load(self, name: str, *command: str, seconds: str = "0.3", **environment: str) -> \
             subprocess.CompletedProcess[str]:
-        return subprocess.run([str(REPO / "bench/load" / name), seconds, *command],
+        return subprocess.run([str(REPO / "demo/load" / name), seconds, *command],
                               capture_output=True, text=True, check=False,
-                              stdin=subprocess.DEVNULL)
+                              stdin=subprocess.DEVNULL, env=os.environ | environment)
 
     def test_every_stock_program_does_its_work(self):
         for workload in WORKLOADS:
@@ -334,12 +350,12 @@ class LoadTest(Scratch):
 
     def nginx(self) -> int:
         """Status of the load, after which neither nginx nor its files are left."""
-        before = set(os.listdir("/tmp"))
-        server = self.command("server", f'echo $$ >{self.dir}/pid; exec /usr/sbin/nginx "$@"\n')
-        done = self.load("nginx", str(server))
-        self.assertFalse(Path("/proc", (self.dir / "pid").read_text().strip()).exists())
-        self.assertEqual({name for name in set(os.listdir("/tmp")) - before
-                          if name.startswith("tmp.")}, set())
+        # Of its own, as other tests make files in /tmp, too
+        with tempfile.TemporaryDirectory() as folder:
+            server = self.command("server", f'echo $$ >{self.dir}/pid; exec /usr/sbin/nginx "$@"\n')
+            done = self.load("nginx", str(server), TMPDIR=folder)
+            self.assertFalse(Path("/proc", (self.dir / "pid").read_text().strip()).exists())
+            self.assertEqual(os.listdir(folder), [])
         return done.returncode
 
     def test_nginx_leaves_nothing(self):
@@ -356,7 +372,7 @@ class LoadTest(Scratch):
 
 class WorkloadTest(Scratch):
     def lua(self, *options: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(["lua5.4", str(REPO / "bench/load/work.lua"), *options],
+        return subprocess.run(["lua5.4", str(REPO / "demo/load/work.lua"), *options],
                               capture_output=True, text=True, check=False)
 
     def test_rounds_and_checksum(self):

@@ -37,9 +37,9 @@ class FailuresTest(unittest.TestCase):
         self.assertIn("none of the samples", got[0])
 
     def test_samples_of_another_program_do_not_count(self):
-        stray = sample(*GOOD.frames, comm="sframe")
+        stray = sample(*GOOD.frames, comm="perf-exec")
         self.assertEqual(len(self.failures(ours=[stray] * 100)), 1)
-        self.assertEqual(self.failures(ours=[GOOD] * 99 + [sample(at(1), comm="sframe")] * 50), [])
+        self.assertEqual(self.failures(ours=[GOOD] * 99 + [sample(at(1), comm="perf-exec")] * 50), [])
 
     def test_too_many_bytes_for_lua(self):
         self.assertEqual(report.failures([LUA], lua_results(ours_size=150)), [])

@@ -46,7 +46,7 @@ def objects(workloads: Sequence[Workload]) -> list[str]:
 
 def fill(workloads: Sequence[Workload]) -> None:
     """Build the tool, fill the cache."""
-    run(["make", "-C", str(REPO / "tools/sframe"), f"O={TOOL}"], "building tools/sframe",
+    run(["make", "-C", str(REPO / "sframe"), f"O={TOOL}"], "building sframe",
         OUT / "sframe.log")
     found = objects(workloads)
     shutil.rmtree(CACHE, ignore_errors=True)

@@ -17,17 +17,17 @@ from .workloads import KERNELS, LUA, WORKLOADS, Workload
 DESCRIPTION = """\
 Run programs straight from Debian under stock perf, on the base kernel and on
 this series with tables made of their .eh_frame, and compare the stacks. Lua,
-built twice from Debian's source, tells the size of a sample in comparison with
+built twice from Debian's source, shows the size of a sample in comparison with
 frame pointers."""
 
 EXAMPLES = """\
 examples:
-  bench/demo                     all of it; the kernels must be built (make kernel)
-  bench/demo --only xz,nginx     some of the programs
-  bench/demo --kernel series     without the base kernel, which needs not be built
-  bench/demo --quick             one second a recording, to try things out
-  bench/demo --seconds 20        smoother figures
-  bench/demo --report            read the recordings of the last run again
+  demo/run                     all of it; the kernels must be built (make kernel)
+  demo/run --only xz,nginx     some of the programs
+  demo/run --kernel series     without the base kernel, which needs not be built
+  demo/run --quick             one second a recording, to try things out
+  demo/run --seconds 20        smoother figures
+  demo/run --report            read the recordings of the last run again
 
 outputs in .build/demo: table.md, flamegraph.html, misses.txt (where chains end
 early), runs/*.data (for perf report)
@@ -57,7 +57,7 @@ def chosen(text: str) -> list[Workload]:
 
 def arguments() -> argparse.Namespace:
     """The options."""
-    parser = argparse.ArgumentParser(prog="bench/demo", description=DESCRIPTION, epilog=EXAMPLES,
+    parser = argparse.ArgumentParser(prog="demo/run", description=DESCRIPTION, epilog=EXAMPLES,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--seconds", type=positive, default=4.0, metavar="N",

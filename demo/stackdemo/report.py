@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The report: rows of the table, ratios, what must hold, the flame graphs."""
+"""The report: rows of the table, ratios, conditions that must hold, the flame graphs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ NOTE = f"""\
 Samples: cpu-clock:u (user mode only) at {FREQUENCY} Hz, all threads. Mean depth: frames in mapped files.
 Reach start: the chain ends where its thread begins, in _start or in a new thread's first function.
 Garbage: the chain names an address that is in no file. Bytes per sample: data section of perf.data
-over samples. The programs are Debian's files; on the series kernel they run with tables made of their
-own .eh_frame (sframe cache, sframe run)."""
+over samples. The programs are Debian's files; the series kernel finds tables made of their own
+.eh_frame (sframe cache)."""
 LUA_NOTE = """\
 Lua is built from Debian's source, and reaching main counts as the start: frame pointers end there."""
 CAUSES = 3

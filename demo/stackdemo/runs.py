@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""How recordings are made in a guest, and whether they are of the same work."""
+"""Make recordings in a guest, and check that they are of the same work."""
 
 import re
 import subprocess
@@ -40,7 +40,7 @@ def record(kernel: str, workloads: Sequence[Workload], seconds: float, into: Pat
     limit = int(60 + len(runs) * (60 + 4 * seconds))
     say(f"booting the {kernel} kernel: {len(runs)} recordings of {seconds:g} s")
     command = [str(REPO / "vm/run"), "--kernel", kernel, "--timeout", str(limit), "--",
-               str(REPO / "bench/record-guest"), str(into), f"{seconds:g}", str(FREQUENCY),
+               str(REPO / "demo/record-guest"), str(into), f"{seconds:g}", str(FREQUENCY),
                str(OUT), *specs]
     status = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                             check=False).returncode

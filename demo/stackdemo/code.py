@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What .eh_frame tells of a stripped file: its functions, and where threads begin.
+"""What .eh_frame says about a stripped file: its functions, and where threads begin.
 
-An outermost frame is one whose return address is undefined: `_start` and the
-first instructions of a new thread in clone() and clone3() are described so, and
-nothing else is. It needs no symbols, of which stripped files have few. The one
-start without a description is the dynamic linker's own entry.
+The return address of an outermost frame is undefined. .eh_frame says so for `_start`
+and for the first instructions of a new thread in clone() and clone3(), and for nothing
+else. This needs no symbols, of which stripped files have few. Only the dynamic linker's
+own entry lacks such a description.
 
 All positions are offsets in the file, which is what perf prints.
 """
