@@ -1,0 +1,599 @@
+// SPDX-License-Identifier: GPL-2.0
+/* sframe cache: fills a directory with the tables of many objects */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "cache_keep.h"
+#include "cache_list.h"
+#include "cache_path.h"
+#include "cache_system.h"
+#include "cfi_read.h"
+#include "clock.h"
+#include "command.h"
+#include "complain.h"
+#include "options.h"
+#include "pool.h"
+
+static const char help[] =
+"usage: sframe cache [OPTION]... [FILE|DIRECTORY]...\n"
+"       sframe cache --list [--json] [--cache-dir DIR]\n"
+"       sframe cache --prune [--dry-run] [--cache-dir DIR] [FILE|DIRECTORY]...\n"
+"\n"
+"Fill the cache with SFrame tables for x86-64 programs and libraries.  The build-id of\n"
+"an object names its table, so one table serves all copies of the object, and a new\n"
+"version of the object gets a table of its own.  Tables that are in the cache stay as\n"
+"they are.  If the sysctl kernel.unwind_table_path names the cache, the kernel looks\n"
+"there for the tables of files that carry none.  It accepts only tables that belong to\n"
+"root and that nobody else may write.\n"
+"\n"
+"  -a, --all            read the whole system: all below /usr, /opt, /bin, /sbin, /lib,\n"
+"                       /lib64, /libx32 and the directories that /etc/ld.so.conf\n"
+"                       names, and the files in the directories of PATH\n"
+"  -r, --running        read the files that processes have mapped executable; root sees\n"
+"                       all but those that only containers have, others their own\n"
+"  -R, --root DIR       with --all: read the system whose root directory is DIR\n"
+"      --list           list the tables in the cache, and why the kernel would refuse\n"
+"                       one\n"
+"      --json           list them as JSON\n"
+"      --prune          remove the tables that no object needs, and the remains of\n"
+"                       interrupted writes\n"
+"  -n, --dry-run        print what would be written or removed, and do nothing\n"
+"  -c, --cache-dir DIR  use the cache DIR (/var/cache/sframe)\n"
+"  -f, --format v2|v3   write this version of the format (v3; the kernel looks for v3)\n"
+"  -j, --jobs N         read N files at a time (one for each processor)\n"
+"  -t, --timeout S      allow S seconds for each file (300)\n"
+"  -p, --progress       show the progress even if standard error is not a terminal\n"
+"  -v, --verbose        list the files that are skipped, with the reason\n"
+"  -q, --quiet          print errors only: no progress, no sums\n"
+"  -h, --help           this text\n"
+"\n"
+"sframe follows links to files, but inside a DIRECTORY not to other directories.  It\n"
+"ignores files that are not x86-64 programs or libraries.  It reads a file with many\n"
+"names once.  A file without build-id is skipped, because the kernel could not find its\n"
+"table: link it with --build-id.  A file without unwind information is skipped, too.\n"
+"\n"
+"The build-id in a file decides for which objects its table is used, so a user's file\n"
+"could claim the build-id of any library.  Root therefore takes the files that --all and\n"
+"--running find, and those below a DIRECTORY, only if nobody else may change them and\n"
+"their file system is not mounted nosuid.  A FILE that you name is always taken.  sframe\n"
+"writes a table again if others than root and the caller may write to it.\n"
+"\n"
+"A table does not say which file it was made from.  --prune keeps a table if its\n"
+"build-id is that of a file that --all finds, that a process has mapped (also a deleted\n"
+"file, or one of a container), or that you name or that lies below a DIRECTORY.  So name\n"
+"the files that you named when you filled the cache.  You can prune only your own cache.\n"
+"\n"
+"A process of its own reads each file, so a damaged file does no harm to others.  A\n"
+"table appears under its name when it is complete.  So several runs may fill the cache at\n"
+"a time, others may read it meanwhile, and you may interrupt a run: all tables in the\n"
+"cache are complete, and the next run continues.\n"
+"\n"
+"Exit status: 0 done; 1 a file failed, or could not be read for another reason than that\n"
+"the caller lacks the right to; 2 wrong usage; 130 in a shell when interrupted.\n"
+"\n"
+"examples:\n"
+"  sframe cache --all && sysctl kernel.unwind_table_path=/var/cache/sframe\n"
+"  sframe cache --running --jobs 2\n"
+"  sframe cache --cache-dir /tmp/tables ./prog ./libs\n"
+"  sframe cache --list | grep refused\n"
+"  sframe cache --prune --dry-run /srv/app\n";
+
+/* Options that have no letter. */
+enum {
+	OPTION_LIST = 256,
+	OPTION_JSON,
+	OPTION_PRUNE,
+};
+
+static const struct option long_options[] = {
+	{ "all", no_argument, NULL, 'a' },
+	{ "running", no_argument, NULL, 'r' },
+	{ "root", required_argument, NULL, 'R' },
+	{ "list", no_argument, NULL, OPTION_LIST },
+	{ "json", no_argument, NULL, OPTION_JSON },
+	{ "prune", no_argument, NULL, OPTION_PRUNE },
+	{ "dry-run", no_argument, NULL, 'n' },
+	{ "cache-dir", required_argument, NULL, 'c' },
+	{ "format", required_argument, NULL, 'f' },
+	{ "jobs", required_argument, NULL, 'j' },
+	{ "timeout", required_argument, NULL, 't' },
+	{ "progress", no_argument, NULL, 'p' },
+	{ "verbose", no_argument, NULL, 'v' },
+	{ "quiet", no_argument, NULL, 'q' },
+	{ "help", no_argument, NULL, 'h' },
+	{ }
+};
+
+enum outcome {
+	WRITTEN,
+	PRESENT,
+	MISSING,
+	NO_BUILD_ID,
+	NO_CFI,
+	NO_PROGRAM,
+	FOREIGN,
+	GONE,
+	FAILED,
+	NUM_OUTCOMES,
+};
+
+/* Why a file is skipped; NULL for outcomes that do not skip it. */
+static const char * const skipped_for[NUM_OUTCOMES] = {
+	[NO_BUILD_ID] = "no build-id, so the kernel could not find its table",
+	[NO_CFI] = "no unwind information",
+	[NO_PROGRAM] = "not an x86-64 program or library",
+	[FOREIGN] = "others than root may change it, or it is on a nosuid file system",
+	[GONE] = "it was deleted meanwhile",
+};
+
+/**
+ * struct fill - the result of making one file's table
+ * @found:	sframe found the file, the user did not name it; set before the worker runs.
+ * @outcome:	The result.
+ * @bytes:	Size of the table's file, if the worker has written one.
+ * @read:	Size of the file, if the worker has read its unwind information.
+ * @error:	What failed; empty if it was reported.
+ */
+struct fill {
+	bool		found;
+	enum outcome	outcome;
+	u64		bytes;
+	u64		read;
+	char		error[128];
+};
+
+struct cache_options {
+	const char	*dir;
+	const char	*root;
+	enum format	format;
+	unsigned int	jobs;
+	unsigned int	seconds;
+	bool		all;
+	bool		running;
+	bool		list;
+	bool		json;
+	bool		prune;
+	bool		dry_run;
+	bool		progress;
+	bool		verbose;
+	bool		quiet;
+};
+
+/* The options, which the workers read, and the sums, which the parent counts. */
+static struct cache_options options;
+static size_t outcomes[NUM_OUTCOMES];
+static size_t num_done, num_files;
+static u64 written_bytes, read_bytes;
+static double started, last_progress;
+/* Progress overwrites one line on a terminal; elsewhere it prints new lines. */
+static bool terminal;
+
+static enum outcome fill_fail(struct fill *fill, const char *error)
+{
+	snprintf(fill->error, sizeof(fill->error), "%s", error);
+	return FAILED;
+}
+
+/*
+ * Workers may read copies of one object at the same time.  The lock lets the second one
+ * find the table of the first.
+ */
+static enum outcome fill_write_once(struct fill *fill, const struct object *obj,
+				    const struct cfi *cfi, const char *name)
+{
+	int lock = lock_directory(name);
+	enum outcome outcome = PRESENT;
+	const char *error;
+	struct stat st;
+
+	if (!cache_file_fits(name, obj, options.format)) {
+		error = cache_write(obj, cfi, options.format, name);
+		outcome = error ? fill_fail(fill, error) : WRITTEN;
+	}
+	if (outcome == WRITTEN && !stat(name, &st))
+		fill->bytes = st.st_size;
+	if (lock >= 0)
+		close(lock);
+	return outcome;
+}
+
+static enum outcome fill_write(struct fill *fill, const struct object *obj,
+			       const char *name)
+{
+	enum outcome outcome;
+	struct cfi cfi = { };
+	int err;
+
+	fill->read = obj->file_size;
+	if (!cfi_read(obj, &cfi)) {
+		outcome = fill_fail(fill, cfi.error);
+	} else {
+		err = make_directories(name);
+		outcome = err ? fill_fail(fill, strerror(-err)) :
+			  fill_write_once(fill, obj, &cfi, name);
+	}
+	cfi_free(&cfi);
+	return outcome;
+}
+
+/*
+ * The kernel chooses a table by the build-id that an object claims to have, so a user's file
+ * could claim that of the C library.  Check the open file: its name may mean another one by
+ * now.  On media that users mount, and on other people's servers, any file may claim to be
+ * root's.  Such file systems are mounted nosuid.
+ */
+static bool is_foreign(const struct fill *fill, const struct object *obj)
+{
+	struct statvfs fs;
+	struct stat st;
+
+	if (!fill->found || geteuid())
+		return false;
+	return fstat(obj->fd, &st) || st.st_uid || (st.st_mode & 022) ||
+	       fstatvfs(obj->fd, &fs) || (fs.f_flag & ST_NOSUID);
+}
+
+static enum outcome fill_object(struct fill *fill, const struct object *obj)
+{
+	enum outcome outcome = PRESENT;
+	char *name;
+
+	if (is_foreign(fill, obj))
+		return FOREIGN;
+	/* A separate debug file has the build-id of its program, but not the code. */
+	if (obj->detached)
+		return NO_PROGRAM;
+	if (obj->build_id_size < SFRAME_MIN_ID)
+		return NO_BUILD_ID;
+	name = cache_file_name(options.dir, obj, options.format);
+	if (!name)
+		return fill_fail(fill, "out of memory");
+	if (!cache_file_fits(name, obj, options.format))
+		outcome = options.dry_run ? MISSING : fill_write(fill, obj, name);
+	free(name);
+	return outcome;
+}
+
+static void fill_work(const char *name, void *result)
+{
+	struct fill *fill = result;
+	struct object obj;
+
+	switch (object_open(&obj, name)) {
+	case OBJECT_OK:
+		fill->outcome = fill_object(fill, &obj);
+		break;
+	case OBJECT_NO_CFI:
+		fill->outcome = NO_CFI;
+		break;
+	case OBJECT_GONE:
+		/* A file may be deleted after it was found. */
+		fill->outcome = fill->found ? GONE : fill_fail(fill, obj.error);
+		break;
+	case OBJECT_DAMAGED:
+		fill->outcome = fill_fail(fill, obj.error);
+		break;
+	default:
+		fill->outcome = NO_PROGRAM;
+		break;
+	}
+	object_close(&obj);
+}
+
+static void report_failure(const struct job *job)
+{
+	const struct fill *fill = job->result;
+
+	if (job->signal == SIGALRM)
+		complain(job->name, "takes too long; allow more time by --timeout");
+	else if (job->signal > 0)
+		complain(job->name, "signal %d (%s) ended the worker; the file is damaged",
+			 job->signal, strsignal(job->signal));
+	else if (job->signal)
+		complain(job->name, "the worker ended without a result; the file is damaged");
+	else if (*fill->error)
+		complain(job->name, "%s; it gets no table", fill->error);
+}
+
+/* Overwrite the line on a terminal; elsewhere print one every two seconds. */
+static void progress_show(void)
+{
+	double time = clock_seconds(), least = terminal ? 0.1 : 2;
+
+	if (!options.progress ||
+	    (time - last_progress < least && num_done < num_files))
+		return;
+	last_progress = time;
+	fprintf(stderr, "%s%zu of %zu files, %zu written%s",
+		terminal ? "\r" : "sframe: ", num_done, num_files,
+		outcomes[WRITTEN], terminal ? "" : "\n");
+}
+
+static void progress_clear(void)
+{
+	if (options.progress && terminal)
+		fputs("\r\033[K", stderr);
+}
+
+static void fill_done(const struct job *job)
+{
+	const struct fill *fill = job->result;
+	enum outcome outcome = job->signal ? FAILED : fill->outcome;
+
+	outcomes[outcome]++;
+	if (!job->signal) {
+		written_bytes += fill->bytes;
+		read_bytes += fill->read;
+	}
+	if (outcome == FAILED) {
+		progress_clear();
+		report_failure(job);
+	} else if (options.verbose && skipped_for[outcome]) {
+		progress_clear();
+		printf("%s: %s\n", job->name, skipped_for[outcome]);
+	} else if (outcome == MISSING && !options.quiet) {
+		progress_clear();
+		printf("would make the table of %s\n", job->name);
+	}
+	num_done++;
+	progress_show();
+}
+
+static void print_skipped(void)
+{
+	size_t skipped = 0;
+
+	for (int i = 0; i < NUM_OUTCOMES; i++)
+		if (skipped_for[i])
+			skipped += outcomes[i];
+	printf(", %zu skipped", skipped);
+	if (!skipped)
+		return;
+	printf(" (%zu without build-id, %zu without unwind data, %zu no program",
+	       outcomes[NO_BUILD_ID], outcomes[NO_CFI], outcomes[NO_PROGRAM]);
+	if (outcomes[FOREIGN])
+		printf(", %zu that others may change", outcomes[FOREIGN]);
+	if (outcomes[GONE])
+		printf(", %zu gone", outcomes[GONE]);
+	putchar(')');
+}
+
+static void print_sums(const struct file_list *list)
+{
+	double seconds = clock_seconds() - started;
+
+	progress_clear();
+	printf("%s: %zu files: ", options.dir, num_files);
+	if (options.dry_run)
+		printf("%zu would be written", outcomes[MISSING]);
+	else
+		printf("%zu written (%.1f MB)", outcomes[WRITTEN], written_bytes / 1e6);
+	printf(", %zu there already", outcomes[PRESENT]);
+	print_skipped();
+	if (list->no_right)
+		printf(", %zu not readable", list->no_right);
+	printf(", %zu failed; %.1f MB read in %.1f s, %.1f MB/s\n",
+	       outcomes[FAILED] + list->failed, read_bytes / 1e6, seconds,
+	       seconds > 0 ? read_bytes / 1e6 / seconds : 0);
+}
+
+/* For root, a file that it has no right to read is a failure. */
+static bool has_failed(const struct file_list *list)
+{
+	return outcomes[FAILED] || list->failed ||
+	       (list->no_right && !geteuid());
+}
+
+/* The user named the first @num_named files of the list. */
+static int fill_all(struct file_list *list, size_t num_named)
+{
+	struct fill *fills = calloc(list->count + 1, sizeof(*fills));
+	struct job *jobs = calloc(list->count + 1, sizeof(*jobs));
+
+	if (!fills || !jobs)
+		return complain("cache", "out of memory");
+	num_files = list->count;
+	for (size_t i = 0; i < list->count; i++) {
+		fills[i].found = i >= num_named;
+		jobs[i] = (struct job){ .name = list->names[i],
+					.result = &fills[i] };
+	}
+	pool_run(jobs, list->count, sizeof(*fills), options.jobs,
+		 options.seconds, fill_work, fill_done);
+	if (!options.quiet)
+		print_sums(list);
+	free(fills);
+	free(jobs);
+	return has_failed(list) ? EXIT_FAILED : EXIT_OK;
+}
+
+/*
+ * The kernel uses the tables of root's cache for the programs of all users, so nobody else
+ * may write there.
+ */
+static int prepare_dir(void)
+{
+	char *inside;
+	struct stat st;
+	int err;
+
+	if (asprintf(&inside, "%s/", options.dir) < 0)
+		return complain(options.dir, "out of memory");
+	umask(022);
+	err = make_directories(inside);
+	free(inside);
+	if (!err && stat(options.dir, &st))
+		err = -errno;
+	if (!err && access(options.dir, W_OK | X_OK))
+		err = -errno;
+	if (err)
+		return complain(options.dir, "%s; name another directory by --cache-dir",
+				strerror(-err));
+	if (!geteuid() && (st.st_uid || (st.st_mode & 022)))
+		return complain(options.dir,
+				"others can write there; make it root's, with mode 0755");
+	return EXIT_OK;
+}
+
+static bool take_option(int c)
+{
+	switch (c) {
+	case 'a':
+		options.all = true;
+		break;
+	case 'r':
+		options.running = true;
+		break;
+	case 'c':
+		options.dir = optarg;
+		return *optarg;
+	case 'f':
+		return parse_format(optarg, &options.format);
+	case 'j':
+		return parse_number(optarg, 1024, &options.jobs);
+	case 't':
+		return parse_number(optarg, 86400, &options.seconds);
+	case 'R':
+		options.root = optarg;
+		return *optarg;
+	case OPTION_LIST:
+		options.list = true;
+		break;
+	case OPTION_JSON:
+		options.json = true;
+		break;
+	case OPTION_PRUNE:
+		options.prune = true;
+		break;
+	case 'n':
+		options.dry_run = true;
+		break;
+	case 'p':
+		options.progress = true;
+		break;
+	case 'v':
+		options.verbose = true;
+		break;
+	case 'q':
+		options.quiet = true;
+		break;
+	}
+	return true;
+}
+
+/* Return the number of files that the user named, which come first. */
+static size_t make_list(struct file_list *list, char **names, int count)
+{
+	size_t num_named;
+
+	/* First, so that a file that is both named and found counts as named. */
+	for (int i = 0; i < count; i++)
+		list_add_file(list, names[i]);
+	num_named = list->count;
+	if (options.all)
+		list_add_system(list);
+	if (options.running)
+		list_add_running(list);
+	for (int i = 0; i < count; i++)
+		list_add_below(list, names[i]);
+	return num_named;
+}
+
+static int fill_cache(char **names, int count)
+{
+	struct file_list list = { };
+	int ret = list_set_root(&list, options.root);
+
+	started = clock_seconds();
+	last_progress = started;
+	if (!ret)
+		ret = fill_all(&list, make_list(&list, names, count));
+	list_free(&list);
+	return ret;
+}
+
+static int fill_run(char **names, int count)
+{
+	int ret;
+
+	terminal = isatty(STDERR_FILENO);
+	options.progress = (options.progress || terminal) && !options.quiet;
+	ret = options.dry_run ? EXIT_OK : prepare_dir();
+	if (!ret)
+		ret = fill_cache(names, count);
+	return ret;
+}
+
+static int list_or_prune(char **names, int count)
+{
+	const struct keep_options keep = {
+		.dir = options.dir,
+		.jobs = options.jobs,
+		.seconds = options.seconds,
+		.json = options.json,
+		.dry_run = options.dry_run,
+		.quiet = options.quiet,
+	};
+
+	return options.list ? cache_show(&keep) : cache_prune(&keep, names, count);
+}
+
+/* Report options that contradict each other. */
+static bool options_agree(int num_names)
+{
+	const char *wrong = NULL;
+	bool finds = options.all || options.running;
+
+	if (options.list && (num_names || finds || options.prune || options.dry_run))
+		wrong = "--list takes no files and no other action; leave them out";
+	else if (options.json && !options.list)
+		wrong = "--json goes with --list; add it";
+	else if (options.prune && finds)
+		wrong = "--prune always includes --all and --running; leave these out";
+	else if (!num_names && !finds && !options.list && !options.prune)
+		wrong = "nothing to do; name files, or use --running or --all";
+	else if (options.root && !options.all)
+		wrong = "--root goes with --all; add it";
+	if (wrong)
+		complain("cache", "%s", wrong);
+	return !wrong;
+}
+
+int cache_main(int argc, char **argv)
+{
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	int c;
+
+	options = (struct cache_options){
+		.dir = SFRAME_CACHE_DIR,
+		.format = FORMAT_DEFAULT,
+		.jobs = processors > 0 ? processors : 1,
+		.seconds = 300,
+	};
+	while ((c = getopt_long(argc, argv, "arR:c:f:j:t:npvqh", long_options,
+				NULL)) != -1) {
+		if (c == 'h') {
+			fputs(help, stdout);
+			return EXIT_OK;
+		}
+		if (c == '?')
+			return EXIT_USAGE;
+		if (!take_option(c)) {
+			complain("cache", "'%s' is not a value for that option",
+				 optarg);
+			return EXIT_USAGE;
+		}
+	}
+	if (!options_agree(argc - optind))
+		return EXIT_USAGE;
+	if (options.list || options.prune)
+		return list_or_prune(argv + optind, argc - optind);
+	return fill_run(argv + optind, argc - optind);
+}

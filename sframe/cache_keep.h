@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _SFRAME_CACHE_KEEP_H
+#define _SFRAME_CACHE_KEEP_H
+
+#include <stdbool.h>
+
+/**
+ * struct keep_options - how to list or prune a cache
+ * @dir:	The cache.
+ * @jobs:	How many files to read at a time.
+ * @seconds:	How long one file may take.
+ * @json:	List as JSON.
+ * @dry_run:	Only print what would be removed.
+ * @quiet:	Print neither names nor sums.
+ */
+struct keep_options {
+	const char	*dir;
+	unsigned int	jobs;
+	unsigned int	seconds;
+	bool		json;
+	bool		dry_run;
+	bool		quiet;
+};
+
+int cache_show(const struct keep_options *options);
+int cache_prune(const struct keep_options *options, char **names, int count);
+
+#endif /* _SFRAME_CACHE_KEEP_H */

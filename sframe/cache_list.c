@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Finds ELF files: those below directories, and those that processes have mapped. */
+#include <ctype.h>
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <inttypes.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "cache_list.h"
+#include "complain.h"
+#include "open_regular.h"
+
+/* Identifies a file, whatever its name. */
+struct identity {
+	dev_t	device;
+	ino_t	inode;
+};
+
+static int compare_identity(const void *left, const void *right)
+{
+	const struct identity *a = left, *b = right;
+
+	if (a->device != b->device)
+		return a->device < b->device ? -1 : 1;
+	if (a->inode != b->inode)
+		return a->inode < b->inode ? -1 : 1;
+	return 0;
+}
+
+static bool is_new(struct file_list *list, const struct stat *st)
+{
+	struct identity *id = malloc(sizeof(*id)), **found;
+
+	if (!id)
+		return true;
+	id->device = st->st_dev;
+	id->inode = st->st_ino;
+	found = tsearch(id, &list->seen, compare_identity);
+	if (found && *found == id)
+		return true;
+	free(id);
+	return !found;
+}
+
+static void list_append(struct file_list *list, const char *name)
+{
+	char *copy = strdup(name), **names = list->names;
+
+	/* Double the room when the count is a power of two. */
+	if (!(list->count & (list->count - 1)))
+		names = reallocarray(names, 2 * list->count + 1,
+				     sizeof(*names));
+	if (!names || !copy) {
+		perror("sframe");
+		exit(EXIT_FAILURE);
+	}
+	list->names = names;
+	names[list->count++] = copy;
+}
+
+/* Report a file that is not added.  Callers need not know why it is missing. */
+static void list_tell_error(struct file_list *list, const char *name, int error)
+{
+	/* The file was deleted meanwhile. */
+	if (error == ENOENT || error == ENOTDIR)
+		return;
+	if (error == EACCES || error == EPERM)
+		list->no_right++;
+	else
+		list->failed++;
+	complain(name, "%s; it is passed over", open_error(error));
+}
+
+/*
+ * Most files are not programs; a worker process for each would cost too much.  By now, the
+ * name may mean another file than the one that was found.
+ */
+static bool is_program(struct file_list *list, const char *name,
+		       const struct stat *found, int flags)
+{
+	Elf64_Ehdr ehdr;
+	struct stat st;
+	ssize_t got;
+	int fd;
+
+	fd = open_regular(name, flags, &st);
+	if (fd < 0) {
+		if (errno != NOT_REGULAR)
+			list_tell_error(list, name, errno);
+		return false;
+	}
+	got = read(fd, &ehdr, sizeof(ehdr));
+	if (got < 0)
+		list_tell_error(list, name, errno);
+	close(fd);
+	return st.st_dev == found->st_dev && st.st_ino == found->st_ino &&
+	       got == sizeof(ehdr) && !memcmp(ehdr.e_ident, ELFMAG, SELFMAG) &&
+	       ehdr.e_ident[EI_CLASS] == ELFCLASS64 &&
+	       ehdr.e_machine == EM_X86_64 &&
+	       (ehdr.e_type == ET_EXEC || ehdr.e_type == ET_DYN);
+}
+
+/* @flags: O_NOFOLLOW unless the name was found to be a link. */
+static void add_found(struct file_list *list, const char *name,
+		      const struct stat *st, int flags)
+{
+	if (S_ISREG(st->st_mode) && st->st_size >= (off_t)sizeof(Elf64_Ehdr) &&
+	    is_new(list, st) && is_program(list, name, st, flags))
+		list_append(list, name);
+}
+
+/* A link below another root directory may lead out of it, to this system. */
+static bool leads_outside(const struct file_list *list, const char *name)
+{
+	size_t len;
+	char *path;
+	bool ret;
+
+	if (!list->root || !*list->root)
+		return false;
+	len = strlen(list->root);
+	path = realpath(name, NULL);
+	ret = !path || strncmp(path, list->root, len) ||
+	      (path[len] && path[len] != '/');
+	free(path);
+	return ret;
+}
+
+static void add_link(struct file_list *list, const char *name)
+{
+	struct stat st;
+
+	if (!stat(name, &st) && S_ISREG(st.st_mode) &&
+	    !leads_outside(list, name))
+		add_found(list, name, &st, 0);
+}
+
+/* How far a directory is walked. */
+enum depth { ONE_DIRECTORY, WHOLE_TREE };
+
+static void add_entry(struct file_list *list, FTS *tree, FTSENT *entry,
+		      enum depth depth)
+{
+	switch (entry->fts_info) {
+	case FTS_F:
+		add_found(list, entry->fts_path, entry->fts_statp, O_NOFOLLOW);
+		break;
+	case FTS_SL:
+		add_link(list, entry->fts_path);
+		break;
+	case FTS_D:
+		/* Walking one directory does not mark it as seen: only its files were added. */
+		if (entry->fts_level && depth == ONE_DIRECTORY)
+			fts_set(tree, entry, FTS_SKIP);
+		else if (depth == WHOLE_TREE && !is_new(list, entry->fts_statp))
+			fts_set(tree, entry, FTS_SKIP);
+		break;
+	case FTS_DNR:
+	case FTS_ERR:
+	case FTS_NS:
+		list_tell_error(list, entry->fts_path, entry->fts_errno);
+		break;
+	}
+}
+
+static void list_walk(struct file_list *list, const char *dir, enum depth depth)
+{
+	char *paths[2] = { (char *)dir };
+	FTSENT *entry;
+	FTS *tree;
+
+	if (leads_outside(list, dir))
+		return;
+	tree = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR | FTS_COMFOLLOW,
+			NULL);
+	if (!tree) {
+		list_tell_error(list, dir, errno);
+		return;
+	}
+	while ((entry = fts_read(tree)))
+		add_entry(list, tree, entry, depth);
+	fts_close(tree);
+}
+
+/**
+ * list_set_root() - choose the system that files are looked for in
+ * @list:	The list, which is empty.
+ * @dir:	The system's root directory; NULL for the running system.
+ *
+ * Return: EXIT_OK, or EXIT_FAILED after an error message.
+ */
+int list_set_root(struct file_list *list, const char *dir)
+{
+	if (!dir)
+		return EXIT_OK;
+	list->root = realpath(dir, NULL);
+	if (!list->root)
+		return complain(dir, "%s; --root takes a directory",
+				strerror(errno));
+	/* Names begin with a slash already. */
+	if (!strcmp(list->root, "/"))
+		*list->root = '\0';
+	return EXIT_OK;
+}
+
+/**
+ * list_add_tree() - add the x86-64 programs and libraries below a directory
+ * @list:	The list.
+ * @dir:	The directory.  Links in it are followed to files, but not to
+ *		directories.  No directory is walked twice.
+ */
+void list_add_tree(struct file_list *list, const char *dir)
+{
+	list_walk(list, dir, WHOLE_TREE);
+}
+
+/**
+ * list_add_dir() - add the x86-64 programs and libraries in a directory
+ * @list:	The list.
+ * @dir:	The directory; its subdirectories are left out.
+ */
+void list_add_dir(struct file_list *list, const char *dir)
+{
+	list_walk(list, dir, ONE_DIRECTORY);
+}
+
+/**
+ * list_add_file() - add a file that the user named
+ * @list:	The list.
+ * @name:	The file; anything but a directory is added.
+ */
+void list_add_file(struct file_list *list, const char *name)
+{
+	struct stat st;
+
+	if (stat(name, &st) || (!S_ISDIR(st.st_mode) && is_new(list, &st)))
+		list_append(list, name);
+}
+
+/**
+ * list_add_below() - add what is below a directory that the user named
+ * @list:	The list.
+ * @name:	The directory; any other file is ignored.
+ */
+void list_add_below(struct file_list *list, const char *name)
+{
+	struct stat st;
+
+	if (!stat(name, &st) && S_ISDIR(st.st_mode))
+		list_add_tree(list, name);
+}
+
+/* A file that a process has mapped. */
+struct mapping {
+	const char	*path;
+	dev_t		device;
+	uintmax_t	inode;
+};
+
+/* Some file systems of several devices or layers show different device numbers. */
+static bool is_mapped(const struct mapping *map, const struct stat *st)
+{
+	return st->st_ino == map->inode &&
+	       (st->st_dev == map->device || !major(st->st_dev) ||
+		!major(map->device));
+}
+
+static bool add_if_mapped(struct file_list *list, const struct mapping *map,
+			  const char *name)
+{
+	struct stat st;
+
+	if (stat(name, &st) || !is_mapped(map, &st))
+		return false;
+	add_found(list, name, &st, 0);
+	return true;
+}
+
+/*
+ * A process may have another root directory, and its file may have been replaced since.
+ * @foreign: do not look for the file below the process's root directory.
+ */
+static void add_mapped(struct file_list *list, const char *pid, bool foreign,
+		       const struct mapping *map)
+{
+	char *name;
+
+	if (add_if_mapped(list, map, map->path) || foreign ||
+	    asprintf(&name, "/proc/%s/root%s", pid, map->path) < 0)
+		return;
+	add_if_mapped(list, map, name);
+	free(name);
+}
+
+/* 7f00-7f10 r-xp 00001000 fe:00 1234    /usr/bin/xz */
+static bool parse_mapping(char *line, struct mapping *map)
+{
+	unsigned int major, minor;
+	char flags[5];
+	int path = 0;
+
+	line[strcspn(line, "\n")] = '\0';
+	if (sscanf(line, "%*s %4s %*s %x:%x %" SCNuMAX " %n", flags, &major,
+		   &minor, &map->inode, &path) != 4 ||
+	    !path || flags[2] != 'x' || line[path] != '/')
+		return false;
+	map->path = line + path;
+	map->device = makedev(major, minor);
+	return true;
+}
+
+/*
+ * The creator of a mount namespace decides which files it shows, and who seems to own them.
+ * So root does not trust the files of containers.
+ */
+static bool is_foreign_process(const char *pid)
+{
+	struct stat own, other;
+	bool foreign;
+	char *name;
+
+	if (geteuid())
+		return false;
+	if (asprintf(&name, "/proc/%s/ns/mnt", pid) < 0)
+		return true;
+	foreign = stat("/proc/self/ns/mnt", &own) || stat(name, &other) ||
+		  own.st_dev != other.st_dev || own.st_ino != other.st_ino;
+	free(name);
+	return foreign;
+}
+
+static void add_process(struct file_list *list, const char *pid)
+{
+	bool foreign = is_foreign_process(pid);
+	char *name, *line = NULL;
+	struct mapping map;
+	size_t room = 0;
+	FILE *maps;
+
+	if (asprintf(&name, "/proc/%s/maps", pid) < 0)
+		return;
+	maps = fopen(name, "re");
+	free(name);
+	if (!maps)
+		return;
+	while (getline(&line, &room, maps) > 0)
+		if (parse_mapping(line, &map))
+			add_mapped(list, pid, foreign, &map);
+	free(line);
+	fclose(maps);
+}
+
+/**
+ * list_add_running() - add what processes have mapped executable
+ * @list:	The list.
+ *
+ * Leaves out processes that the caller may not inspect.  Reports a missing /proc as a
+ * failure.
+ */
+void list_add_running(struct file_list *list)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	size_t count = 0;
+
+	while (proc && (entry = readdir(proc)))
+		if (isdigit((unsigned char)entry->d_name[0])) {
+			add_process(list, entry->d_name);
+			count++;
+		}
+	if (!count) {
+		list->failed++;
+		complain("/proc", "%s; mount it so that processes can be found",
+			 proc ? "it shows no process" : strerror(errno));
+	}
+	if (proc)
+		closedir(proc);
+}
+
+/**
+ * list_free() - free what a list holds
+ * @list:	The list; the structure itself is not freed.
+ */
+void list_free(struct file_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		free(list->names[i]);
+	free(list->names);
+	free(list->root);
+	tdestroy(list->seen, free);
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Names, checks and writes the files of a cache. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cache_path.h"
+#include "open_regular.h"
+#include "table_file.h"
+
+/**
+ * cache_file_name() - the file for an object's table
+ * @dir:	The cache.
+ * @obj:	The object, with a build-id of SFRAME_MIN_ID or more.
+ * @format:	The table's version.
+ *
+ * Return: the name, which the caller frees; NULL without memory.
+ */
+char *cache_file_name(const char *dir, const struct object *obj,
+		      enum format format)
+{
+	char digits[2 * SFRAME_FILE_MAX_ID + 1];
+	char *name;
+
+	for (u32 i = 0; i < obj->build_id_size; i++)
+		sprintf(digits + 2 * i, "%02x", obj->build_id[i]);
+	if (asprintf(&name, "%s/%.2s/%s.v%d", dir, digits, digits + 2,
+		     format) < 0)
+		return NULL;
+	return name;
+}
+
+/**
+ * make_directories() - make the directories that lead to a file
+ * @path:	The file.
+ *
+ * Return: 0, or a negative errno.
+ */
+int make_directories(const char *path)
+{
+	char *copy = strdup(path), *slash;
+	int ret = 0;
+
+	if (!copy)
+		return -ENOMEM;
+	for (slash = strchr(copy + 1, '/'); slash && !ret;
+	     slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (mkdir(copy, 0755) && errno != EEXIST)
+			ret = -errno;
+		*slash = '/';
+	}
+	free(copy);
+	return ret;
+}
+
+static bool is_for(const struct sframe_file *head, const struct object *obj,
+		   enum format format)
+{
+	return head->format == format &&
+	       head->build_id_size == obj->build_id_size &&
+	       !memcmp(head->build_id, obj->build_id, obj->build_id_size) &&
+	       head->eh_frame_offset == obj->eh_frame.offset &&
+	       head->num_text == obj->num_text &&
+	       !memcmp(head->text, obj->text,
+		       obj->num_text * sizeof(obj->text[0]));
+}
+
+static bool has_table(int fd, const struct object *obj, enum format format)
+{
+	struct sframe_file head;
+	struct table table;
+	u8 *bytes;
+	bool good;
+
+	good = !file_read_open(fd, &head, &bytes) && is_for(&head, obj, format) &&
+	       !table_open(&table, bytes, head.table_size, head.table_vaddr);
+	free(bytes);
+	return good;
+}
+
+/**
+ * lock_directory() - keep other writers out of a directory
+ * @path:	A file in the directory.
+ *
+ * Return: a file descriptor, whose close() unlocks the directory; -1 if the file system has
+ * no locks.
+ */
+int lock_directory(const char *path)
+{
+	char *dir = strndup(path, strrchr(path, '/') - path);
+	int fd = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	free(dir);
+	if (fd >= 0 && flock(fd, LOCK_EX)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/*
+ * Others could change what profiles show by a table that they may write.  The kernel refuses
+ * it, so it has to be written again.
+ */
+static bool is_trusted(int fd)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && !(st.st_mode & 022) &&
+	       (!st.st_uid || st.st_uid == geteuid());
+}
+
+/**
+ * cache_file_fits() - whether the cache has a good table for an object
+ * @name:	The cache's file.
+ * @obj:	The object.
+ * @format:	The table's version.
+ *
+ * All checks are of the open file: its name may mean another file the next time.
+ *
+ * Return: whether the table is whole and made for the object, and only root and the caller
+ * may write it.
+ */
+bool cache_file_fits(const char *name, const struct object *obj,
+		     enum format format)
+{
+	struct stat st;
+	int fd = open_regular(name, O_NOFOLLOW, &st);
+	bool fits;
+
+	if (fd < 0)
+		return false;
+	fits = is_trusted(fd) && has_table(fd, obj, format);
+	close(fd);
+	return fits;
+}
+
+/**
+ * cache_refusal() - find out why the kernel would refuse a table file
+ * @name:	The file.
+ * @head:	Filled in with the header, as far as it can be read.
+ * @st:		Filled in with the file's owner and mode.
+ *
+ * Does not check that the table is for the object that the caller looks at.
+ *
+ * Return: the reason, or NULL if the kernel would accept the file.
+ */
+const char *cache_refusal(const char *name, struct sframe_file *head, struct stat *st)
+{
+	int fd = open_regular(name, O_NOFOLLOW, st);
+	struct table table;
+	const char *error;
+	u8 *bytes;
+
+	*head = (struct sframe_file){ };
+	if (fd < 0)
+		return errno == NOT_REGULAR ? "it is a link or no regular file" :
+		       open_error(errno);
+	error = file_read_open(fd, head, &bytes);
+	close(fd);
+	if (st->st_uid)
+		error = "its owner is not root";
+	else if (st->st_mode & 022)
+		error = "others than root may write to it";
+	else if (!error)
+		error = table_open(&table, bytes, head->table_size, head->table_vaddr);
+	free(bytes);
+	return error;
+}
+
+/**
+ * cache_write() - write an object's table
+ * @obj:	The object.
+ * @cfi:	Its unwind information.
+ * @format:	The table's version.
+ * @name:	The file; it appears whole or not at all.
+ *
+ * Return: NULL, or what failed; "" if it was reported.
+ */
+const char *cache_write(const struct object *obj, const struct cfi *cfi,
+			enum format format, const char *name)
+{
+	const char *error = NULL;
+	struct image image;
+	struct plan plan;
+
+	plan_make(&plan, cfi, format, plan_vaddr(obj));
+	if (!image_make(&image, &plan))
+		error = "the table would exceed 4 GiB";
+	else if (file_write(name, obj, &image, format))
+		error = "";
+	image_free(&image);
+	plan_free(&plan);
+	return error;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _SFRAME_CACHE_PATH_H
+#define _SFRAME_CACHE_PATH_H
+
+#include <sys/stat.h>
+
+#include "sframe_table.h"
+
+/*
+ * The cache: a file with a table (sframe_file.h) for each object, by build-id,
+ *
+ *	DIR/<first byte>/<other bytes>.v3
+ *
+ * in lower case hexadecimal digits.  The kernel finds it if the sysctl
+ * kernel.unwind_table_path names DIR.
+ */
+#define SFRAME_CACHE_DIR	"/var/cache/sframe"
+
+/* The shortest build-id that yields a file name. */
+#define SFRAME_MIN_ID		2
+
+char *cache_file_name(const char *dir, const struct object *obj,
+		      enum format format);
+int make_directories(const char *path);
+int lock_directory(const char *path);
+bool cache_file_fits(const char *name, const struct object *obj,
+		     enum format format);
+const char *cache_refusal(const char *name, struct sframe_file *head, struct stat *st);
+const char *cache_write(const struct object *obj, const struct cfi *cfi,
+			enum format format, const char *name);
+
+#endif /* _SFRAME_CACHE_PATH_H */

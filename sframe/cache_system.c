@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Finds the programs and libraries of a system: in the directories of the file system
+ * hierarchy standard, of the dynamic linker, and of the shell.
+ */
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <linux/types.h>
+
+#include "cache_list.h"
+#include "cache_system.h"
+#include "complain.h"
+
+/* The default of shells and of login. */
+#define DEFAULT_PATH \
+	"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+#define CONFIG		"/etc/ld.so.conf"
+/* An include that includes itself ends here. */
+#define MAX_INCLUDES	16
+
+/*
+ * All of /usr: some editors and browsers are in /usr/share.  On most systems, /bin, /lib and
+ * the like are links into /usr; these are not walked again.
+ */
+static const char * const trees[] = {
+	"/usr", "/opt", "/bin", "/sbin", "/lib", "/lib64", "/libx32",
+};
+
+/* Return @path below the list's root directory; the caller frees it. */
+static char *list_rooted(const struct file_list *list, const char *path)
+{
+	char *whole;
+
+	if (asprintf(&whole, "%s%s", list->root ?: "", path) >= 0)
+		return whole;
+	perror("sframe");
+	exit(EXIT_FAILED);
+}
+
+typedef void add_fn(struct file_list *list, const char *dir);
+
+static void add_rooted(struct file_list *list, const char *dir, add_fn *add)
+{
+	char *path;
+
+	/* A relative one depends on the shell's current directory. */
+	if (*dir != '/')
+		return;
+	path = list_rooted(list, dir);
+	add(list, path);
+	free(path);
+}
+
+static void config_read(struct file_list *list, const char *name, int depth);
+
+static void config_include(struct file_list *list, const char *pattern, int depth)
+{
+	glob_t found;
+	char *path, *whole;
+
+	if (asprintf(&path, "%s%s", *pattern == '/' ? "" : "/etc/",
+		     pattern) < 0)
+		return;
+	whole = list_rooted(list, path);
+	if (!glob(whole, 0, NULL, &found)) {
+		for (size_t i = 0; i < found.gl_pathc; i++)
+			config_read(list, found.gl_pathv[i], depth + 1);
+		globfree(&found);
+	}
+	free(whole);
+	free(path);
+}
+
+/* "# comment", "include PATTERN", "DIRECTORY" or "DIRECTORY=TYPE" */
+static void config_read_line(struct file_list *list, char *line, int depth)
+{
+	char *word, *state;
+
+	line[strcspn(line, "#\n")] = '\0';
+	word = strtok_r(line, " \t", &state);
+	if (!word)
+		return;
+	if (!strcmp(word, "include")) {
+		while ((word = strtok_r(NULL, " \t", &state)))
+			config_include(list, word, depth);
+		return;
+	}
+	word[strcspn(word, "=")] = '\0';
+	add_rooted(list, word, list_add_tree);
+}
+
+static void config_read(struct file_list *list, const char *name, int depth)
+{
+	FILE *file = depth < MAX_INCLUDES ? fopen(name, "re") : NULL;
+	char *line = NULL;
+	size_t room = 0;
+
+	if (!file)
+		return;
+	while (getline(&line, &room, file) > 0)
+		config_read_line(list, line, depth);
+	free(line);
+	fclose(file);
+}
+
+/**
+ * list_add_system() - add the programs and libraries of a system
+ * @list:	The list, with the system's root directory.
+ *
+ * Adds all below /usr, /opt, /bin, /sbin, /lib* and the directories that
+ * /etc/ld.so.conf names, and the files in the directories of PATH.
+ */
+void list_add_system(struct file_list *list)
+{
+	/* The environment's PATH does not describe another root directory. */
+	const char *path = list->root ? NULL : getenv("PATH");
+	char *config = list_rooted(list, CONFIG), *copy, *dir, *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(trees); i++)
+		add_rooted(list, trees[i], list_add_tree);
+	config_read(list, config, 0);
+	free(config);
+
+	copy = strdup(path ?: DEFAULT_PATH);
+	for (dir = copy ? strtok_r(copy, ":", &state) : NULL; dir;
+	     dir = strtok_r(NULL, ":", &state))
+		add_rooted(list, dir, list_add_dir);
+	free(copy);
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0
+/* sframe gen: write the table of an object to a file */
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cfi_read.h"
+#include "command.h"
+#include "complain.h"
+#include "options.h"
+#include "table_file.h"
+
+static const char help[] =
+"usage: sframe gen [OPTION]... FILE...\n"
+"\n"
+"Write an SFrame table for each x86-64 program or shared library, from its\n"
+".eh_frame and, for functions that .eh_frame lacks, from .debug_frame.  The table\n"
+"of a file NAME goes to NAME.sframe-table in the current directory.\n"
+"sframe_file.h describes the layout.\n"
+"\n"
+"  -o, --output OUT     write the table to OUT; for one FILE only\n"
+"  -f, --format v2|v3   version of the format (v3)\n"
+"  -a, --vaddr ADDR     the table's address, in the object's addresses (1 GiB below\n"
+"                       the lowest; 1 GiB above the end for fixed addresses)\n"
+"  -q, --quiet          print nothing\n"
+"  -h, --help           this text\n"
+"\n"
+"Version 2 has rules for the stack and the frame pointer only.  Version 3 also\n"
+"describes functions that realign their stack, and signal frames.  The table leaves\n"
+"out code that its format cannot describe; 'sframe check --verbose' lists it.\n"
+"Exit status: 0 written, 1 failed for a file, 2 wrong usage.\n"
+"\n"
+"examples:\n"
+"  sframe gen --output /tmp/xz.table /usr/bin/xz\n"
+"  sframe gen --format v2 /lib/x86_64-linux-gnu/libc.so.6\n";
+
+static const struct option long_options[] = {
+	{ "output", required_argument, NULL, 'o' },
+	{ "format", required_argument, NULL, 'f' },
+	{ "vaddr", required_argument, NULL, 'a' },
+	{ "quiet", no_argument, NULL, 'q' },
+	{ "help", no_argument, NULL, 'h' },
+	{ }
+};
+
+struct gen_options {
+	const char	*output;
+	enum format	format;
+	u64		vaddr;
+	bool		has_vaddr;
+	bool		quiet;
+};
+
+static int write_table(const struct gen_options *options,
+		       const struct object *obj, const struct cfi *cfi,
+		       const char *output)
+{
+	u64 vaddr = options->has_vaddr ? options->vaddr : plan_vaddr(obj);
+	struct image image;
+	struct plan plan;
+	int ret;
+
+	plan_make(&plan, cfi, options->format, vaddr);
+	if (!image_make(&image, &plan))
+		ret = complain(obj->name,
+			       "the table would exceed 4 GiB; none is written");
+	else
+		ret = file_write(output, obj, &image, options->format);
+	if (!ret && !options->quiet)
+		printf("%s: %s: SFrame v%d, %zu functions, %zu rows, %zu bytes at %#" PRIx64
+		       ", %zu stretches of code left out\n",
+		       obj->name, output, options->format, plan.num_entries,
+		       plan.num_rows, image.size, vaddr, plan.num_gaps);
+	image_free(&image);
+	plan_free(&plan);
+	return ret;
+}
+
+/* Do not overwrite a program with its table by mistake. */
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat first, second;
+
+	return !stat(a, &first) && !stat(b, &second) &&
+	       first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+static int gen_to(const struct gen_options *options, const char *name,
+		  const char *output)
+{
+	struct cfi cfi = { };
+	struct object obj;
+	int ret;
+
+	if (is_same_file(name, output))
+		return complain(name, "is the output too; name another by --output");
+	if (object_open(&obj, name))
+		ret = complain(name, "%s; name an x86-64 program or library with .eh_frame",
+			       obj.error);
+	else if (!cfi_read(&obj, &cfi))
+		ret = complain(name, "%s; no table is written", cfi.error);
+	else
+		ret = write_table(options, &obj, &cfi, output);
+	cfi_free(&cfi);
+	object_close(&obj);
+	return ret;
+}
+
+static int gen_file(const struct gen_options *options, const char *name)
+{
+	const char *slash = strrchr(name, '/');
+	char *output;
+	int ret;
+
+	if (options->output)
+		return gen_to(options, name, options->output);
+	if (asprintf(&output, "%s.sframe-table", slash ? slash + 1 : name) < 0)
+		return complain(name, "out of memory");
+	ret = gen_to(options, name, output);
+	free(output);
+	return ret;
+}
+
+static bool parse_vaddr(const char *text, struct gen_options *options)
+{
+	char *end;
+
+	options->vaddr = strtoull(text, &end, 0);
+	options->has_vaddr = true;
+	return *text && !*end;
+}
+
+int gen_main(int argc, char **argv)
+{
+	struct gen_options options = { .format = FORMAT_DEFAULT };
+	int c, ret = EXIT_OK;
+	bool good = true;
+
+	while (good && (c = getopt_long(argc, argv, "o:f:a:qh", long_options,
+					NULL)) != -1) {
+		switch (c) {
+		case 'o':
+			options.output = optarg;
+			break;
+		case 'f':
+			good = parse_format(optarg, &options.format);
+			break;
+		case 'a':
+			good = parse_vaddr(optarg, &options);
+			break;
+		case 'q':
+			options.quiet = true;
+			break;
+		case 'h':
+			fputs(help, stdout);
+			return EXIT_OK;
+		default:
+			return EXIT_USAGE;
+		}
+	}
+	if (!good) {
+		complain("gen", "'%s' is not a value for that option", optarg);
+		return EXIT_USAGE;
+	}
+	if (optind == argc || (options.output && optind + 1 != argc)) {
+		complain("gen", "%s", optind == argc ?
+			 "no file to read; name one" :
+			 "--output is for one file; name one, or leave it out");
+		return EXIT_USAGE;
+	}
+	for (; optind < argc; optind++)
+		ret |= gen_file(&options, argv[optind]);
+	return ret;
+}

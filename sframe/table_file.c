@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Writes and reads table files (sframe_file.h). */
+#include <errno.h>
+#include <fcntl.h>
+#include <sha2.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "complain.h"
+#include "open_regular.h"
+#include "table_file.h"
+
+/* The size at which offsets no longer fit their fields. */
+#define MAX_TABLE	0x100000000ULL
+
+/* If others than root may write the object, the kernel compares its .eh_frame with this. */
+static void fill_eh_frame(struct sframe_file *head, const struct cfi_section *eh_frame)
+{
+	SHA2_CTX sha;
+
+	SHA256Init(&sha);
+	if (eh_frame->data) {
+		head->eh_frame_offset = eh_frame->offset;
+		head->eh_frame_size = eh_frame->data->d_size;
+		SHA256Update(&sha, eh_frame->data->d_buf, eh_frame->data->d_size);
+	}
+	SHA256Final(head->eh_frame_sha256, &sha);
+}
+
+static void fill_head(struct sframe_file *head, const struct object *obj,
+		      const struct image *image, enum format format)
+{
+	memcpy(head->magic, SFRAME_FILE_MAGIC, sizeof(head->magic));
+	head->version = SFRAME_FILE_VERSION;
+	head->header_size = offsetof(struct sframe_file, text) +
+			    obj->num_text * sizeof(head->text[0]);
+	head->table_offset = SFRAME_FILE_TABLE;
+	head->table_size = image->size;
+	head->table_vaddr = image->vaddr;
+	head->format = format;
+	head->num_text = obj->num_text;
+	head->build_id_size = obj->build_id_size;
+	if (image->private_rules)
+		head->flags = SFRAME_FILE_PRIVATE_RULES;
+	memcpy(head->build_id, obj->build_id, sizeof(head->build_id));
+	memcpy(head->text, obj->text, sizeof(head->text));
+	fill_eh_frame(head, &obj->eh_frame);
+}
+
+static bool write_all(int fd, const void *bytes, size_t size)
+{
+	while (size) {
+		ssize_t ret = write(fd, bytes, size);
+
+		if (ret < 0 && errno == EINTR)
+			continue;
+		if (ret <= 0)
+			return false;
+		bytes = (const char *)bytes + ret;
+		size -= ret;
+	}
+	return true;
+}
+
+/* Hold signals back, so that no partial file is left over. */
+static void hold_signals(sigset_t *old)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGALRM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGQUIT);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, old);
+}
+
+/**
+ * file_write() - write a table file
+ * @name:	The file, which appears complete or not at all.
+ * @obj:	The object that the table is for.
+ * @image:	The table.
+ * @format:	The version of the format.
+ *
+ * Return: EXIT_OK, or EXIT_FAILED after an error message.
+ */
+int file_write(const char *name, const struct object *obj,
+	       const struct image *image, enum format format)
+{
+	union {
+		struct sframe_file head;
+		u8 page[SFRAME_FILE_TABLE];
+	} first = { };
+	int fd, ret = EXIT_OK;
+	char *partial;
+	sigset_t old;
+	bool good;
+
+	fill_head(&first.head, obj, image, format);
+	if (asprintf(&partial, "%s.XXXXXX", name) < 0)
+		return complain(name, "out of memory");
+	hold_signals(&old);
+	fd = mkostemp(partial, O_CLOEXEC);
+	if (fd < 0) {
+		ret = complain(name, "cannot be created: %s; name another file by --output",
+			       strerror(errno));
+		goto out_free;
+	}
+	good = write_all(fd, &first, sizeof(first)) &&
+	       write_all(fd, image->bytes, image->size) && !fchmod(fd, 0644);
+	good = !close(fd) && good;
+	if (!good || rename(partial, name)) {
+		ret = complain(name, "cannot be written: %s; name another file by --output",
+			       strerror(errno));
+		unlink(partial);
+	}
+out_free:
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	free(partial);
+	return ret;
+}
+
+static const char *check_head(const struct sframe_file *head, u64 file_size)
+{
+	if (memcmp(head->magic, SFRAME_FILE_MAGIC, sizeof(head->magic)))
+		return "not a table file";
+	if (head->version != SFRAME_FILE_VERSION ||
+	    head->flags & ~SFRAME_FILE_PRIVATE_RULES)
+		return "a table file of another version";
+	if (head->num_text > SFRAME_FILE_MAX_TEXT ||
+	    head->build_id_size > SFRAME_FILE_MAX_ID)
+		return "the header is damaged";
+	if (head->table_offset > file_size ||
+	    head->table_size > file_size - head->table_offset ||
+	    head->table_size >= MAX_TABLE)
+		return "the table lies beyond the end of the file";
+	return NULL;
+}
+
+static bool read_all(int fd, void *to, size_t size, u64 offset)
+{
+	while (size) {
+		ssize_t ret = pread(fd, to, size, offset);
+
+		if (ret < 0 && errno == EINTR)
+			continue;
+		if (ret <= 0)
+			return false;
+		to = (char *)to + ret;
+		size -= ret;
+		offset += ret;
+	}
+	return true;
+}
+
+/**
+ * file_read_open() - read a table file that is open
+ * @fd:		The file.
+ * @head:	Filled in and checked.
+ * @table:	The table, which the caller frees.
+ *
+ * Return: NULL, or what is wrong with the file.
+ */
+const char *file_read_open(int fd, struct sframe_file *head, u8 **table)
+{
+	const char *error = NULL;
+	struct stat st;
+
+	*table = NULL;
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) ||
+	    !read_all(fd, head, sizeof(*head), 0))
+		error = "not a table file";
+	if (!error)
+		error = check_head(head, st.st_size);
+	if (!error) {
+		*table = malloc(head->table_size + 1);
+		if (!*table || !read_all(fd, *table, head->table_size,
+					 head->table_offset))
+			error = "cannot be read whole";
+	}
+	return error;
+}
+
+/**
+ * file_read() - read a table file
+ * @name:	Its name.
+ * @head:	Filled in and checked.
+ * @table:	The table, which the caller frees.
+ *
+ * Return: NULL, or what is wrong with the file.
+ */
+const char *file_read(const char *name, struct sframe_file *head, u8 **table)
+{
+	const char *error;
+	struct stat st;
+	int fd;
+
+	*table = NULL;
+	fd = open_regular(name, 0, &st);
+	if (fd < 0)
+		return open_error(errno);
+	error = file_read_open(fd, head, table);
+	close(fd);
+	return error;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _SFRAME_TABLE_FILE_H
+#define _SFRAME_TABLE_FILE_H
+
+#include "sframe_table.h"
+
+int file_write(const char *name, const struct object *obj,
+	       const struct image *image, enum format format);
+const char *file_read_open(int fd, struct sframe_file *head, u8 **table);
+const char *file_read(const char *name, struct sframe_file *head, u8 **table);
+
+#endif /* _SFRAME_TABLE_FILE_H */

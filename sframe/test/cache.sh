@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Cases of run.sh: sframe cache.  What its parts share, and the order of the cases.
+# shellcheck disable=SC2154 # OUT, HERE, PROGRAM, SFRAME, CHECKED, SEEDS: run.sh
+
+# shellcheck source-path=SCRIPTDIR
+source "$HERE/cache_fill.sh"
+# shellcheck source-path=SCRIPTDIR
+source "$HERE/cache_interrupt.sh"
+# shellcheck source-path=SCRIPTDIR
+source "$HERE/cache_system.sh"
+# shellcheck source-path=SCRIPTDIR
+source "$HERE/cache_rights.sh"
+# shellcheck source-path=SCRIPTDIR
+source "$HERE/cache_keep.sh"
+
+cache() {
+	"$CHECKED" cache --cache-dir "$OUT/cache" --jobs 2 "$@"
+}
+
+cache_programs() {
+	local name number=0
+
+	rm -rf "$OUT/cache" "$OUT/programs"
+	mkdir "$OUT/programs"
+	for name in O0 O2 Os drap Ofixed; do
+		# Equal programs have equal build-ids.
+		number=$((number + 1))
+		echo "int main(void) { return $number; }" |
+			gcc -O2 -Wl,--build-id -o "$OUT/programs/$name" -x c -
+	done
+	# One file by two names, and what is no program.
+	ln "$OUT/programs/O2" "$OUT/programs/O2-again"
+	cp "$PROGRAM" "$OUT/programs"
+}
+
+table_files() {
+	find "$OUT/cache" -type f | sort
+}
+
+cache_cases() {
+	try cache-second-fill second_fill_writes_nothing
+	try cache-damaged-table damaged_table_is_made_anew
+	try cache-table-of-others table_that_others_can_write_is_made_anew
+	try cache-formats formats_lie_side_by_side
+	try cache-concurrent concurrent_fills_agree
+	try cache-interrupted interrupted_fill_leaves_whole_tables
+	try cache-resumed interrupted_fill_is_resumed
+	try cache-copies copies_are_written_once
+	try cache-all all_is_the_whole_system
+	try check-all check_all_takes_the_same_files
+	try_as_root cache-files-of-others files_of_others_are_not_for_all
+	try_as_root cache-files-of-media files_of_media_are_not_for_all
+	try_as_root cache-files-of-containers files_of_containers_are_not_for_all
+	try_as_root cache-no-proc missing_proc_is_told
+	try cache-changing-files changing_files_are_survived
+	try cache-worker crashing_worker_fails_alone
+	try_as_root cache-unreadable unreadable_is_told_and_passed_over
+	try cache-progress progress_is_for_terminals
+	try cache-hostile-file hostile_file_fails_alone
+	try cache-damaged-programs damaged_programs_are_survived
+	try cache-no-build-id no_build_id_is_skipped
+	try cache-unusable-directory unusable_directories_are_told
+	try cache-users users_name_a_directory
+	try cache-running running_programs_get_tables
+	try_as_root cache-list list_tells_what_the_kernel_refuses
+	try cache-list-usage list_of_no_cache_fails
+	try cache-prune prune_keeps_what_is_used
+	try cache-prune-writers prune_waits_for_writers
+	try_as_root cache-prune-owner prune_is_for_ones_own
+	try cache-prune-links prune_follows_no_link
+	try cache-dry-run dry_run_writes_nothing
+}

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Cases of run.sh: sframe cache fills a cache.
+# shellcheck disable=SC2154 # OUT, HERE, PROGRAM, SFRAME, CHECKED, SEEDS: run.sh
+
+second_fill_writes_nothing() {
+	cache_programs
+	cache "$OUT/programs" > "$OUT/cache.first"
+	has "$OUT/cache.first" "5 files: 5 written"
+	[ "$(table_files | wc -l)" = 5 ]
+	[ "$(table_files | grep -cvE '/[0-9a-f]{2}/[0-9a-f]{38}\.v3$')" = 0 ]
+	[ -z "$(find "$OUT/cache" -type f ! -perm 644)$(find "$OUT/cache" -type d ! -perm 755)" ]
+	find "$OUT/cache" -type f -printf '%p %i %T@\n' | sort > "$OUT/cache.before"
+	cache "$OUT/programs" > "$OUT/cache.second"
+	has "$OUT/cache.second" "5 files: 0 written (0.0 MB), 5 there already"
+	find "$OUT/cache" -type f -printf '%p %i %T@\n' | sort > "$OUT/cache.after"
+	cmp "$OUT/cache.before" "$OUT/cache.after"
+	[ -z "$(cache --quiet "$OUT/programs" 2>&1)" ]
+}
+
+damaged_table_is_made_anew() {
+	local table
+
+	table=$(table_files | head -n 1)
+	cp "$table" "$OUT/good"
+	truncate -s -1 "$table"
+	cache "$OUT/programs" > "$OUT/cache.out"
+	has "$OUT/cache.out" "1 written"
+	cmp "$table" "$OUT/good"
+	: > "$table"
+	cache "$OUT/programs" > "$OUT/cache.out"
+	cmp "$table" "$OUT/good"
+	# A table file of an earlier version
+	printf '\1' | dd bs=1 seek=8 conv=notrunc status=none of="$table"
+	cache "$OUT/programs" > "$OUT/cache.out"
+	has "$OUT/cache.out" "1 written"
+	cmp "$table" "$OUT/good"
+}
+
+# The kernel refuses them.
+table_that_others_can_write_is_made_anew() {
+	local table
+
+	table=$(table_files | head -n 1)
+	chmod 664 "$table"
+	cache "$OUT/programs" > "$OUT/cache.out"
+	has "$OUT/cache.out" "1 written"
+	[ "$(stat -c %a "$table")" = 644 ]
+	[ "$(id -u)" = 0 ] || return 0
+	chown 65534 "$table"
+	cache "$OUT/programs" > "$OUT/cache.out"
+	has "$OUT/cache.out" "1 written"
+	[ "$(stat -c %u "$table")" = 0 ]
+}
+
+formats_lie_side_by_side() {
+	cache --format v2 "$OUT/programs/O2" > "$OUT/cache.out"
+	has "$OUT/cache.out" "1 written"
+	[ "$(table_files | grep -c '\.v2$')" = 1 ]
+	[ "$(table_files | grep -c '\.v3$')" = 5 ]
+}
+
+# Only the first of several copies is written, even if workers read them at the same time.
+copies_are_written_once() {
+	local round copy
+
+	mkdir -p "$OUT/copies"
+	for ((copy = 0; copy < 16; copy++)); do
+		cp /usr/lib/x86_64-linux-gnu/libc.so.6 "$OUT/copies/$copy"
+	done
+	for ((round = 0; round < 3; round++)); do
+		rm -rf "$OUT/cache"
+		cache --jobs 8 "$OUT/copies" > "$OUT/cache.out"
+		has "$OUT/cache.out" "16 files: 1 written"
+		has "$OUT/cache.out" ", 15 there already"
+	done
+}
+
+progress_is_for_terminals() {
+	cache_programs
+	cache "$OUT/programs" > "$OUT/null" 2> "$OUT/cache.err"
+	[ ! -s "$OUT/cache.err" ]
+	cache --progress "$OUT/programs" > "$OUT/null" 2> "$OUT/cache.err"
+	has "$OUT/cache.err" "sframe: 5 of 5 files, 0 written"
+	cache --progress --quiet "$OUT/programs" > "$OUT/null" 2> "$OUT/cache.err"
+	[ ! -s "$OUT/cache.err" ]
+	command -v script || return 0
+	script -qec "'$CHECKED' cache --cache-dir '$OUT/cache' '$OUT/programs' > '$OUT/null'" \
+		"$OUT/null" < /dev/null > "$OUT/cache.err"
+	has "$OUT/cache.err" $'\r5 of 5 files, 0 written\r'
+}
+
+hostile_file_fails_alone() {
+	cache_programs
+	head -c 9000 /usr/bin/xz > "$OUT/programs/cut"
+	status 1 cache "$OUT/programs" > "$OUT/cache.out" 2> "$OUT/cache.err"
+	has "$OUT/cache.out" "6 files: 5 written"
+	has "$OUT/cache.out" "1 failed"
+	has "$OUT/cache.err" "sframe: $OUT/programs/cut: "
+	status 1 cache /no/such/file "$OUT/programs" > "$OUT/cache.out" 2>&1
+	has "$OUT/cache.out" "5 there already"
+}
+
+damaged_programs_are_survived() {
+	local seed
+
+	for ((seed = FIRST_SEED; seed < FIRST_SEED + SEEDS / 4; seed++)); do
+		"$HERE/mutate.py" $seed "$OUT/programs/O2" "$OUT/damaged"
+		echo "seed $seed"
+		survives "$CHECKED" cache --cache-dir "$OUT/cache" "$OUT/damaged"
+	done
+}
+
+no_build_id_is_skipped() {
+	gcc -O2 -Wl,--build-id=none -o "$OUT/no-id" "$PROGRAM"
+	cache "$OUT/no-id" "$PROGRAM" > "$OUT/cache.out"
+	has "$OUT/cache.out" "2 skipped (1 without build-id, 0 without unwind data, 1 no program)"
+}
+
+dry_run_writes_nothing() {
+	cache_programs
+	cache --dry-run "$OUT/programs" "$PROGRAM" > "$OUT/cache.out"
+	[ "$(grep -c "^would make the table of $OUT/programs/" "$OUT/cache.out")" = 5 ]
+	has "$OUT/cache.out" ": 6 files: 5 would be written, 0 there already, 1 skipped"
+	[ ! -e "$OUT/cache" ]
+	cache --quiet "$OUT/programs/O2"
+	cache --dry-run "$OUT/programs" > "$OUT/cache.out"
+	has "$OUT/cache.out" ": 5 files: 4 would be written, 1 there already"
+	[ "$(table_files | wc -l)" = 1 ]
+}

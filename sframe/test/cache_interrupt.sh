@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Cases of run.sh: sframe cache beside others, interrupted, and with workers that die.
+# shellcheck disable=SC2154 # OUT, HERE, SFRAME, CHECKED, SEEDS: run.sh
+
+# Each table has to be complete as soon as its name appears.
+concurrent_fills_agree() {
+	local first second table
+
+	cache_programs
+	cache "$OUT/programs" /usr/bin/xz /usr/bin/find > "$OUT/fill.1" & first=$!
+	cache "$OUT/programs" /usr/bin/xz /usr/bin/find > "$OUT/fill.2" & second=$!
+	while kill -0 $first 2> "$OUT/null" || kill -0 $second 2> "$OUT/null"; do
+		for table in "$OUT"/cache/??/*.v3; do
+			[ ! -e "$table" ] || "$SFRAME" dump "$table" > "$OUT/null"
+		done
+	done
+	wait $first
+	wait $second
+	[ "$(table_files | grep -vc '\.v3$')" = 0 ]
+	[ "$(table_files | wc -l)" = 7 ]
+}
+
+# Enough files that a run can be interrupted
+MUCH=(/usr/bin /usr/lib/x86_64-linux-gnu)
+
+# interrupt SIGNAL DELAY DIR: fill DIR, and send SIGNAL after DELAY seconds.
+interrupt() {
+	local fill
+
+	# The signal may come at any point of the run.
+	env --default-signal="$1" "$SFRAME" cache --cache-dir "$3" --jobs 2 "${MUCH[@]}" \
+		> "$OUT/null" 2>&1 & fill=$!
+	sleep "$2"
+	kill -"$1" $fill
+	status $((128 + $(kill -l "$1"))) wait $fill
+	# Wait for its workers, which may still write tables.
+	while pgrep -f "cache-dir $3" > "$OUT/null"; do
+		sleep 0.1
+	done
+}
+
+tables_are_whole() {
+	local table
+
+	find "$1" -type f > "$OUT/interrupted"
+	[ "$(grep -cv '\.v3$' "$OUT/interrupted")" = 0 ]
+	while read -r table; do
+		"$SFRAME" dump "$table" > "$OUT/null"
+	done < "$OUT/interrupted"
+}
+
+interrupted_fill_leaves_whole_tables() {
+	local delay dir
+
+	for delay in 0.05 0.1 0.2 0.4; do
+		dir=$OUT/interrupted.$delay
+		rm -rf "$dir"
+		# On a busy machine, the signal may come before sframe has made the directory.
+		mkdir "$dir"
+		interrupt TERM $delay "$dir"
+		tables_are_whole "$dir"
+		wc -l "$OUT/interrupted"
+		rm -rf "$dir"
+	done
+}
+
+interrupted_fill_is_resumed() {
+	local dir=$OUT/resumed before all
+
+	rm -rf "$dir" "$OUT/whole"
+	mkdir "$dir"
+	interrupt INT 0.2 "$dir"
+	tables_are_whole "$dir"
+	before=$(wc -l < "$OUT/interrupted")
+	"$SFRAME" cache --cache-dir "$dir" --jobs 2 "${MUCH[@]}" > "$OUT/cache.out"
+	"$SFRAME" cache --cache-dir "$OUT/whole" --jobs 2 "${MUCH[@]}" > "$OUT/null"
+	all=$(find "$OUT/whole" -type f | wc -l)
+	has "$OUT/cache.out" " $((all - before)) written"
+	diff -r "$dir" "$OUT/whole"
+	rm -rf "$dir" "$OUT/whole"
+}
+
+# Files are deleted or replaced between two accesses.  sed puts that into the tool.
+changing_files_are_survived() {
+	local dir=$OUT/broken-list programs=$OUT/programs swap
+
+	rm -rf "$dir" "$OUT/cache"
+	cp -r "$HERE/.." "$dir"
+	sed -i '/^	struct object obj;$/a if (strstr(name, "vanish")) unlink(name);' \
+		"$dir/cache.c"
+	swap="if (strstr(name, \"swap\")) rename(\"$OUT/fifo\", name);"
+	sed -i "/^	Elf64_Ehdr ehdr;\$/a $swap" "$dir/cache_list.c"
+	make -s -C "$dir" O="$dir/out" CFLAGS=-O0 "$dir/out/sframe"
+	cache_programs
+	cp "$programs/O2" "$programs/vanish"
+	cp "$programs/O2" "$programs/swap"
+	rm -f "$OUT/fifo"
+	block_writer "$OUT/fifo"
+	status 0 "$dir/out/sframe" cache --cache-dir "$OUT/cache" --verbose "$programs" \
+		> "$OUT/cache.out" 2> "$OUT/cache.err"
+	cat "$OUT/cache.out" "$OUT/cache.err"
+	writer_is_blocked "$programs/swap"
+	[ ! -s "$OUT/cache.err" ]
+	has "$OUT/cache.out" "vanish: it was deleted meanwhile"
+	has "$OUT/cache.out" "6 files: 5 written"
+	has "$OUT/cache.out" ", 1 gone), 0 failed"
+	# A missing file that the user named is a failure.
+	cp "$programs/O2" "$programs/vanish"
+	status 1 "$dir/out/sframe" cache --cache-dir "$OUT/cache" "$programs/vanish" \
+		2> "$OUT/cache.err"
+	has "$OUT/cache.err" "vanish: No such file or directory; it gets no table"
+}
+
+# No file is known to end a worker, so sed puts the faults into the tool.
+crashing_worker_fails_alone() {
+	local dir=$OUT/broken-worker
+
+	rm -rf "$dir" "$OUT/cache"
+	cp -r "$HERE/.." "$dir"
+	cat > "$OUT/faults" <<-'END'
+		/^#include "cfi_read.h"/a #include "grow.h"
+		/^	struct object obj;$/ {
+			a if (strstr(name, "crash")) abort();
+			a if (strstr(name, "hang")) for (;;) ;
+			a if (strstr(name, "eat")) grow(NULL, &(size_t){ 0 }, 0, 1ULL << 32);
+		}
+	END
+	sed -i -f "$OUT/faults" "$dir/cache.c"
+	make -s -C "$dir" O="$dir/out" CFLAGS=-O0 "$dir/out/sframe"
+	cache_programs
+	cp "$OUT/programs/O2" "$OUT/programs/crash"
+	cp "$OUT/programs/O2" "$OUT/programs/hang"
+	cp "$OUT/programs/O2" "$OUT/programs/eat"
+	status 1 "$dir/out/sframe" cache --cache-dir "$OUT/cache" -j 2 -t 1 "$OUT/programs" \
+		> "$OUT/cache.out" 2> "$OUT/cache.err"
+	cat "$OUT/cache.err"
+	has "$OUT/cache.err" "crash: signal 6 (Aborted) ended the worker"
+	has "$OUT/cache.err" "hang: takes too long"
+	has "$OUT/cache.err" "eat: the worker ended without a result"
+	has "$OUT/cache.out" "8 files: 5 written"
+	has "$OUT/cache.out" "3 failed"
+}

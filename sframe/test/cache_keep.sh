@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Cases of run.sh: sframe cache lists and prunes a cache.
+# shellcheck disable=SC2154 # OUT, HERE, SFRAME, CHECKED, SEEDS: run.sh
+
+list_tells_what_the_kernel_refuses() {
+	local table
+
+	cache_programs
+	cache --quiet "$OUT/programs"
+	cache --list > "$OUT/cache.out"
+	[ "$(grep -cE '^[0-9a-f]{40} v3 +[0-9.]+ KB  trusted$' "$OUT/cache.out")" = 5 ]
+	has "$OUT/cache.out" ": 5 tables, "
+	has "$OUT/cache.out" ", 0 that the kernel would refuse"
+	table=$(table_files | head -n 1)
+	chmod 664 "$table"
+	: > "$(table_files | tail -n 1)"
+	cp "$(table_files | sed -n 2p)" "${table%/*}/00.v3"
+	: > "$table.aBc123"
+	cache --list > "$OUT/cache.out"
+	has "$OUT/cache.out" "KB  refused: others than root may write to it"
+	has "$OUT/cache.out" "KB  refused: not a table file"
+	has "$OUT/cache.out" "KB  refused: it was made for another build-id"
+	has "$OUT/cache.out" ": 6 tables, "
+	has "$OUT/cache.out" ", 3 that the kernel would refuse, 1 left over from interrupted writes"
+	cache --list --json > "$OUT/cache.out"
+	python3 - "$OUT/cache.out" <<-'END'
+		import json, os, sys
+
+		tables = json.load(open(sys.argv[1]))
+		assert len(tables) == 6, tables
+		assert sum(table["trusted"] for table in tables) == 3, tables
+		for table in tables:
+		    assert os.stat(table["file"]).st_size == table["bytes"], table
+		    assert (table["refused"] is None) == table["trusted"], table
+	END
+	chown 65534 "$table"
+	cache --list > "$OUT/cache.out"
+	has "$OUT/cache.out" "KB  refused: its owner is not root"
+}
+
+list_of_no_cache_fails() {
+	status 1 "$CHECKED" cache --cache-dir /no/such --list 2> "$OUT/cache.err"
+	has "$OUT/cache.err" \
+		"sframe: /no/such: No such file or directory; name a cache by --cache-dir"
+	mkdir -p "$OUT/empty"
+	"$CHECKED" cache --cache-dir "$OUT/empty" --list --json > "$OUT/cache.out"
+	[ "$(cat "$OUT/cache.out")" = "[]" ]
+	status 2 cache --list "$OUT/programs"
+	status 2 cache --list --prune
+	status 2 cache --json "$OUT/programs"
+	status 2 cache --prune --all
+}
+
+prune_keeps_what_is_used() {
+	local table
+
+	cache_programs
+	cache --quiet "$OUT/programs" /usr/bin/xz
+	table=$(table_files | head -n 1)
+	cp "$table" "$table.aBc123"
+	echo mine > "$OUT/cache/README"
+	echo mine > "${table%/*}/notes"
+	# A new table may belong to a new object, and is kept.
+	cache --prune > "$OUT/cache.out"
+	has "$OUT/cache.out" ": 6 tables, 0 removed, 0 left over"
+	find "$OUT/cache" -type f -exec touch -d yesterday {} +
+	rm "$OUT/programs/Os"
+	cache --prune --dry-run "$OUT/programs" > "$OUT/cache.out"
+	[ "$(grep -c '^would remove ' "$OUT/cache.out")" = 2 ]
+	has "$OUT/cache.out" ": 6 tables, 1 would be removed, 1 left over from interrupted writes"
+	[ "$(table_files | wc -l)" = 9 ]
+	cache --prune "$OUT/programs" > "$OUT/cache.out"
+	[ "$(grep -c '^removed ' "$OUT/cache.out")" = 2 ]
+	[ "$(table_files | grep -c '\.v3$')" = 5 ]
+	# Tables of the system stay, and files that are no tables.
+	cache --prune --quiet > "$OUT/cache.out"
+	[ ! -s "$OUT/cache.out" ]
+	[ "$(table_files | grep -c '\.v3$')" = 1 ]
+	[ -e "$OUT/cache/README" ] && [ -e "${table%/*}/notes" ]
+	cache /usr/bin/xz > "$OUT/cache.out"
+	has "$OUT/cache.out" "1 there already"
+}
+
+# While a writer holds the lock, its unfinished table is not a leftover.
+prune_waits_for_writers() {
+	local table pid lock
+
+	cache_programs
+	cache --quiet "$OUT/programs"
+	table=$(table_files | head -n 1)
+	cp "$table" "$table.aBc123"
+	find "$OUT/cache" -type f -exec touch -d yesterday {} +
+	exec {lock}< "${table%/*}"
+	flock $lock
+	cache --prune "$OUT/programs" > "$OUT/cache.out" {lock}<&- & pid=$!
+	sleep 3
+	kill -0 $pid
+	mv "$table.aBc123" "$table"
+	exec {lock}<&-
+	wait $pid
+	has "$OUT/cache.out" ": 5 tables, 0 removed, 0 left over"
+}
+
+prune_is_for_ones_own() {
+	status 1 cache --prune /no/such/file 2> "$OUT/cache.err"
+	has "$OUT/cache.err" "sframe: /no/such/file: No such file or directory; nothing is removed"
+	status 1 "$CHECKED" cache --cache-dir /no/such --prune
+	chown 65534 "$OUT/cache"
+	status 1 cache --prune 2> "$OUT/cache.err"
+	has "$OUT/cache.err" "it is another user's; only its owner may prune it"
+	chown 0 "$OUT/cache"
+	chmod 777 "$OUT/cache"
+	status 1 cache --prune 2> "$OUT/cache.err"
+	has "$OUT/cache.err" "others can write there"
+	chmod 755 "$OUT/cache"
+}
+
+# A link would lead out of the cache.
+prune_follows_no_link() {
+	local dir
+
+	cache_programs
+	cache --quiet "$OUT/programs"
+	rm -rf "$OUT/elsewhere"
+	dir=$(dirname "$(table_files | head -n 1)")
+	mv "$dir" "$OUT/elsewhere"
+	ln -s "$OUT/elsewhere" "$dir"
+	find "$OUT/elsewhere" -type f -exec touch -d yesterday {} +
+	cache --prune > "$OUT/cache.out"
+	[ -n "$(find "$OUT/elsewhere" -name '*.v3')" ]
+	rm -rf "$OUT/cache" "$OUT/elsewhere"
+}

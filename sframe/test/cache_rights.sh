@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Cases of run.sh: sframe cache and files that others own or may not read.
+# shellcheck disable=SC2154 # OUT, HERE, SFRAME, CHECKED, SEEDS: run.sh
+
+files_of_others_are_not_for_all() {
+	make_system "$OUT/system"
+	rm -rf "$OUT/cache"
+	chown 65534 "$OUT/system/opt/app/d"
+	chmod 775 "$OUT/system/lib64/e.so"
+	cache --all --root "$OUT/system" > "$OUT/cache.out"
+	has "$OUT/cache.out" "6 written"
+	has "$OUT/cache.out" "2 that others may change"
+	# The user who names a directory may not know all files in it.
+	cache "$OUT/system/opt" > "$OUT/cache.out"
+	has "$OUT/cache.out" " 0 written"
+	has "$OUT/cache.out" "1 that others may change"
+	cache "$OUT/system/opt" "$OUT/system/opt/app/d" > "$OUT/cache.out"
+	has "$OUT/cache.out" " 1 written"
+	lacks "$OUT/cache.out" "others may change"
+}
+
+# with_nosuid DIR COMMAND...: run COMMAND with DIR mounted nosuid.
+with_nosuid() {
+	# shellcheck disable=SC2016 # the inner shell's
+	unshare -m sh -ec 'mount --bind "$1" "$1"; mount -o remount,bind,nosuid "$1"
+		shift; exec "$@"' x "$@"
+}
+
+files_of_media_are_not_for_all() {
+	local system=$OUT/system
+
+	make_system "$system"
+	rm -rf "$OUT/cache"
+	with_nosuid "$system" "$CHECKED" cache --cache-dir "$OUT/cache" --all --root "$system" \
+		> "$OUT/cache.out"
+	has "$OUT/cache.out" ": 11 files: 0 written"
+	has "$OUT/cache.out" "11 that others may change"
+	with_nosuid "$system" "$CHECKED" cache --cache-dir "$OUT/cache" "$system/opt/app/d" \
+		> "$OUT/cache.out"
+	has "$OUT/cache.out" "1 files: 1 written"
+}
+
+# table_of PROGRAM: print the name of its table in the cache.
+table_of() {
+	readelf -n "$1" | sed -nE "s|.*Build ID: (..)(.*)|$OUT/cache/\1/\2.v3|p"
+}
+
+# In a mount namespace of their own, users can make any file seem to be root's.
+files_of_containers_are_not_for_all() {
+	local dir=$OUT/container program=$OUT/container-program pid tries top name=''
+
+	rm -rf "$dir" "$OUT/cache"
+	mkdir "$dir"
+	echo '#include <unistd.h>
+		int main(int argc, char **argv) { return argc + (argv == 0) + pause(); }' |
+		gcc -O2 -static -Wl,--build-id -o "$program" -x c -
+	# shellcheck disable=SC2016 # the inner shell's
+	unshare -m sh -ec 'mount -t tmpfs none "$1"; cp "$2" "$1/program"
+		exec chroot "$1" /program' x "$dir" "$program" & pid=$!
+	for ((tries = 0; tries < 500; tries++)); do
+		name=$(readlink "/proc/$pid/exe")
+		[[ "$name" != */container/program ]] || break
+		sleep 0.01
+	done
+	# Link the program to the name that the process's maps show.
+	top=/proc/$pid/root
+	mkdir -p "$top${name%/*}"
+	ln "$top/program" "$top$name"
+	cache --running > "$OUT/cache.out"
+	cat "$OUT/cache.out"
+	kill $pid
+	wait $pid || true
+	[ "$tries" -lt 500 ]
+	[ ! -e "$(table_of "$program")" ]
+	# In the caller's mount namespace, it gets a table.
+	"$program" & pid=$!
+	cache --running > "$OUT/cache.out"
+	kill $pid
+	wait $pid || true
+	[ -e "$(table_of "$program")" ]
+}
+
+unreadable_is_told_and_passed_over() {
+	local tmp
+
+	tmp=$(mktemp -d)
+	chmod 755 "$tmp"
+	cp "$SFRAME" "$tmp/sframe"
+	mkdir "$tmp/programs" "$tmp/programs/closed"
+	cp /usr/bin/xz "$tmp/programs/xz"
+	cp /usr/bin/xz "$tmp/programs/secret"
+	chmod 700 "$tmp/programs/secret" "$tmp/programs/closed"
+	mkdir -m 777 "$tmp/cache"
+	# For a user, a file without the right to read it is not a failure.
+	as_user "$tmp/sframe" cache --cache-dir "$tmp/cache" "$tmp/programs" \
+		> "$OUT/cache.out" 2> "$OUT/cache.err"
+	has "$OUT/cache.out" "1 files: 1 written"
+	has "$OUT/cache.out" "2 not readable, 0 failed"
+	has "$OUT/cache.err" "programs/secret: Permission denied; it is passed over"
+	has "$OUT/cache.err" "programs/closed: Permission denied; it is passed over"
+	rm -rf "$tmp"
+}
+
+unusable_directories_are_told() {
+	status 1 "$CHECKED" cache --cache-dir /proc/sframe "$OUT/programs" 2> "$OUT/cache.err"
+	has "$OUT/cache.err" "sframe: /proc/sframe: "
+	has "$OUT/cache.err" "name another directory by --cache-dir"
+	mkdir -p "$OUT/open"
+	chmod 777 "$OUT/open"
+	[ "$(id -u)" != 0 ] || {
+		status 1 "$CHECKED" cache --cache-dir "$OUT/open" "$OUT/programs" \
+			2> "$OUT/cache.err"
+		has "$OUT/cache.err" "others can write there"
+	}
+}
+
+# as_user COMMAND...: run COMMAND without root's rights.
+as_user() {
+	if [ "$(id -u)" = 0 ]; then
+		setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
+	else
+		"$@"
+	fi
+}
+
+# Use a directory that the user can reach; OUT may not be one.
+users_name_a_directory() {
+	local tmp
+
+	tmp=$(mktemp -d)
+	chmod 755 "$tmp"
+	mkdir -m 777 "$tmp/own"
+	cp "$SFRAME" "$tmp/sframe"
+	status 1 as_user "$tmp/sframe" cache /usr/bin/xz 2> "$OUT/cache.err"
+	has "$OUT/cache.err" \
+		"/var/cache/sframe: Permission denied; name another directory by --cache-dir"
+	as_user "$tmp/sframe" cache --cache-dir "$tmp/own/cache" /usr/bin/xz
+	[ "$(find "$tmp/own/cache" -name '*.v3' | wc -l)" = 1 ]
+	as_user "$tmp/sframe" cache --cache-dir "$tmp/own/cache" --running > "$OUT/cache.out"
+	rm -rf "$tmp"
+}

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Cases of run.sh: sframe cache finds the files of a system and of its processes.
+# shellcheck disable=SC2154 # OUT, HERE, SFRAME, CHECKED, SEEDS: run.sh
+
+# object FILE [FLAG...]: make a library with a build-id of its own
+object() {
+	local file=$1
+
+	shift
+	mkdir -p "${file%/*}"
+	NUMBER=$((NUMBER + 1))
+	echo "int f(void) { return $NUMBER; }" |
+		gcc -O2 -shared -fPIC -Wl,--build-id -o "$file" "$@" -x c -
+}
+
+# Make a system with a file of each kind in each kind of place that --all has to find.
+make_system() {
+	local root=$1
+
+	NUMBER=0
+	rm -rf "$root"
+	object "$root/usr/bin/a"
+	object "$root/usr/lib/plugins/deep/b.so"
+	object "$root/usr/share/editor/c"
+	object "$root/opt/app/d"
+	object "$root/lib64/e.so"
+	object "$root/srv/libs/below/f.so"
+	object "$root/usr/local/sbin/g"
+	object "$root/usr/lib/debugged" -g -nostdlib -fno-asynchronous-unwind-tables
+	mkdir -p "$root/etc/ld.so.conf.d"
+	echo 'include ld.so.conf.d/*.conf # all of them' > "$root/etc/ld.so.conf"
+	printf '%s\n' '# places' /srv/libs=libc6 'include ../ld.so.conf' \
+		> "$root/etc/ld.so.conf.d/x.conf"
+	# More names and copies of these files
+	ln -s usr/lib "$root/lib"
+	ln -s ../share/editor/c "$root/usr/bin/c"
+	ln -s . "$root/usr/lib/loop"
+	ln "$root/usr/bin/a" "$root/usr/bin/a-too"
+	cp "$root/usr/bin/a" "$root/opt/app/a-copy"
+	# Files that get no table
+	object "$root/usr/lib/no-id.so" -Wl,--build-id=none
+	object "$root/home/u/h"
+	cp "$root/usr/bin/a" "$root/usr/lib/other-machine.so"
+	printf '\267' | dd bs=1 seek=18 conv=notrunc status=none of="$root/usr/lib/other-machine.so"
+	ln -s /usr/bin/xz "$root/usr/bin/leads-outside"
+	mkdir -p "$root/usr/lib/debug"
+	objcopy --only-keep-debug "$root/usr/lib/debugged" "$root/usr/lib/debug/debugged"
+	echo no program > "$root/usr/bin/script"
+	mkfifo "$root/usr/lib/fifo"
+}
+
+all_is_the_whole_system() {
+	local root=$OUT/system
+
+	make_system "$root"
+	rm -rf "$OUT/cache"
+	cache --all --root "$root" --verbose > "$OUT/cache.out"
+	cat "$OUT/cache.out"
+	[ "$(table_files | wc -l)" = 8 ]
+	has "$OUT/cache.out" ": 11 files: 8 written"
+	has "$OUT/cache.out" " 1 there already, 2 skipped (1 without build-id"
+	has "$OUT/cache.out" "no-id.so: no build-id, so the kernel could not find its table"
+	has "$OUT/cache.out" "debug/debugged: not an x86-64 program or library"
+	has "$OUT/cache.out" " 0 failed; "
+	grep -E '[0-9.]+ MB read in [0-9.]+ s, [0-9.]+ MB/s$' "$OUT/cache.out"
+	# --all without --root takes the directories of PATH.
+	rm -rf "$OUT/cache"
+	PATH=$root/home/u:$PATH cache --all > "$OUT/cache.out"
+	cache --verbose "$root/home/u/h" /usr/bin/xz > "$OUT/cache.out"
+	has "$OUT/cache.out" "2 files: 0 written (0.0 MB), 2 there already"
+	status 2 cache --root "$root" "$root"
+	status 1 cache --all --root /no/such/directory
+}
+
+check_all_takes_the_same_files() {
+	"$CHECKED" check --all --root "$OUT/system" --summary > "$OUT/all.check"
+	[ "$(grep -c ': v2 functions' "$OUT/all.check")" = 11 ]
+	has "$OUT/all.check" "total: 11 files checked, 0 skipped, 0 failed"
+	status 2 "$CHECKED" check --root "$OUT/system" "$OUT/O2"
+	status 1 "$CHECKED" check --all --root /no/such/directory
+}
+
+without_proc() {
+	# shellcheck disable=SC2016 # the inner shell's
+	unshare -m sh -ec 'mount -t tmpfs none /proc; exec "$@"' x "$@"
+}
+
+missing_proc_is_told() {
+	status 1 without_proc "$SFRAME" cache --cache-dir "$OUT/cache" --running \
+		> "$OUT/cache.out" 2> "$OUT/cache.err"
+	has "$OUT/cache.err" "sframe: /proc: it shows no process; mount it"
+	has "$OUT/cache.out" "1 failed"
+	status 1 without_proc "$SFRAME" cache --cache-dir "$OUT/cache" "$OUT/programs" \
+		> "$OUT/cache.out" 2> "$OUT/cache.err"
+	has "$OUT/cache.err" "it can be opened only where /proc is mounted; it is passed over"
+}
+
+running_programs_get_tables() {
+	rm -rf "$OUT/cache"
+	gcc -O2 -Wall -Wl,--build-id -o "$OUT/spin" "$HERE/spin.c"
+	"$OUT/spin" 20 & local pid=$!
+	cache --running > "$OUT/cache.out"
+	kill $pid
+	wait $pid || true
+	[ -n "$(table_files)" ]
+	cache "$OUT/spin" > "$OUT/cache.out"
+	has "$OUT/cache.out" "1 there already"
+}
