@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-# The front door: each target is a line of dev/, vm/ or bench/, which have --help.
-# Whatever a target needs, it installs or builds first.
+# Each target runs commands of dev/, vm/ or demo/, which have --help.
+# A target first installs or builds all that it needs.
 
 KERNEL ?= series
-# Through the environment, so that a shell sees its quotes.
+# Passed through the environment, so that the shell sees its quotes.
 export CMD
 
 help: ## This list
@@ -12,16 +12,16 @@ help: ## This list
 demo: ## Stacks of stock programs under stock perf, base and series: table, flame graphs
 	@dev/kernel base
 	@dev/kernel series
-	@bench/demo
+	@demo/run
 
-test: ## All test suites but those on the debug kernel
-	@dev/check
+test: ## All test suites on the series kernel (QUICK=1: some, in three minutes)
+	@dev/check $(if $(QUICK),--quick)
 
 test-debug: ## The unwinder's and KUnit's tests with KASAN, lockdep, UBSAN, kmemleak
-	@dev/check unwind-debug kunit-debug
+	@dev/check unwind.debug kunit.debug
 
 test-base: ## What needs the base kernel: the stack map's tests there, the demo on both
-	@dev/check stackmap-base demo-both
+	@dev/check stackmap.base demo.both
 
 kernel: ## Build the kernel with the series
 	@dev/kernel series
@@ -35,6 +35,9 @@ vm: ## Run CMD='...' in a guest (KERNEL=NAME, as of dev/kernel)
 	@dev/kernel $(KERNEL)
 	@vm/run --kernel $(KERNEL) -- bash -c "$$CMD"
 
+deb: ## Build the Debian package of the tool sframe, print its path
+	@dev/deb
+
 series: ## Export the series to .build/series, prove git am and that each step builds
 	@dev/tree
 	@dev/export --build
@@ -46,4 +49,4 @@ lint: ## Run checkpatch, sparse, kernel-doc, shellcheck, a spell checker
 clean: ## Remove .build; dev/env remove deletes the environment too
 	@rm -rf --one-file-system .build
 
-.PHONY: help demo test test-debug test-base kernel shell vm series lint clean
+.PHONY: help demo test test-debug test-base kernel shell vm deb series lint clean

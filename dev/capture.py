@@ -25,21 +25,24 @@ import shutil
 import sys
 from pathlib import Path
 
-from stepqueue import (
-    BUILT,
-    DIFF,
-    NOT_OVERLAY,
-    REPOSITORY,
-    Failure,
-    Repository,
-    Step,
-    Tree,
-    check_message,
-    check_name,
-    run_tool,
-    say,
-    __doc__ as variables,
-)
+from linux_tree import BUILT, REPOSITORY, Tree, __doc__ as variables
+from repository import NOT_OVERLAY, Repository, Step, check_message, check_name
+from tool import Failure, run_tool, say
+
+# How edit.patch is written: the same bytes whatever the user's settings.
+DIFF = [
+    "-p",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-renames",
+    "--no-color",
+    "--abbrev=12",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+    "-U3",
+    "--diff-algorithm=myers",
+    "--indent-heuristic",
+]
 
 # What editors and indexers leave in a work tree.
 UNTRACKED_OK = [
@@ -150,10 +153,6 @@ class Capture:
                     "an overlay file belongs to one step: squash this change into that step"
                 )
             if path in self.base_files and path not in self.tree.replaced:
-                if status == "D":
-                    raise Failure(
-                        f"{where}: deletes or renames a file of the base; edit it, and add new files beside it"
-                    )
                 edits.append(path)
                 continue
             top = path.split("/")[0]

@@ -1,21 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0
-"""usage: dev/check [--lanes N] [SUITE...]
+"""usage: dev/check [--lanes N] [--quick] [SUITE[.VARIANT]...] [-- [NAME=VALUE...] [ARG...]]
 
-Run the test suites of dev/suites, or those named, and print a line for each. Without
-names, those marked `named` do not run.
+Run the test suites of dev/suites.toml, or those named, and print a line for each. Without
+names, variants and those marked `named` do not run.
 
   --lanes N    how many suites run at a time (default: 2, or 1 on a single CPU)
-  --list       print the suites and their commands
+  --quick      only those marked `quick`: a few minutes, once the kernels are built
+  --list       print the suites and the kernels that they need
+
+After `--` stand settings for the environment of a single suite, and arguments instead of
+the table's: most suites take names of tests.
 
 The kernels that the suites need are built meanwhile, one after the other; a build
 takes a lane. A suite starts as soon as a lane is free and its kernels are there,
-in the order of dev/suites. Suites of the same program share what it builds, and do
-not run at the same time; those marked `alone` come last, with nothing beside them.
+in the order of the table. Variants of a suite share what it builds, and do not run at the
+same time; suites marked `alone` come last, with nothing beside them.
 
-Each suite's whole output goes to .build/log/suite-NAME.log, and its last lines are
-shown when it fails. A suite fails when its command does, when it ran no test, when
-it says nothing that can be counted, or when it skips a test that dev/skips does not
-allow.
+Each suite's whole output goes to .build/log/suite-NAME.log. That of a single suite is shown
+on standard error as well, and of others the last lines when they fail. A suite fails when
+its command or its guest does, when its output is not KTAP with a plan, when a planned test
+is missing, when it ran no test, and when it skips a test that the table does not allow.
 
 Output: a table on standard output, with seconds of real time and of CPU time; the
 failed suites with the cases that they call "not ok" and what these printed before
@@ -23,10 +27,10 @@ that, and why a guest ended; and "N passed, N failed, N skipped". Exit status: 0
 passed, 1 a suite failed, 2 usage, 130 interrupted.
 
   dev/check unwind kunit
+  dev/check unwind.debug -- UNWIND_SECONDS=3600 stress
   dev/check --lanes 1
 """
 
-import datetime
 import os
 import re
 import signal
@@ -36,21 +40,20 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import ktap
+from ktap import Result
+from suite import LOGS, REPO, Suite, load
+
 HERE = Path(__file__).resolve().parent
-REPO = HERE.parent
-LOGS = REPO / ".build" / "log"
 LINES_SHOWN = 25
-LINES_OF_CASE = 6
 LANES = 2
 # Guests feel a compiler less than another guest.
 BUILD_NICENESS = 10
 SECONDS_TO_END = 10
-# Words before a suite's command: nothing runs beside it; it runs only when it is named.
-MARKS = ("alone", "named")
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 USAGE_ERROR, INTERRUPTED = 2, 128 + signal.SIGINT
-COLUMNS = "{:<16} {:>6} {:>6} {:>6} {:>7} {:>7} {:>6}  {}"
+COLUMNS = "{:<17} {:>6} {:>6} {:>6} {:>7} {:>7} {:>6}  {}"
 
 
 class Usage(Exception):
@@ -59,44 +62,6 @@ class Usage(Exception):
 
 class Interrupt(Exception):
     """A signal asks us to end."""
-
-
-@dataclass(frozen=True)
-class Suite:
-    """A line of dev/suites."""
-
-    name: str
-    kernels: tuple[str, ...]
-    marks: frozenset[str]
-    command: tuple[str, ...]
-
-    @classmethod
-    def parse(cls, line: str) -> "Suite":
-        name, kernels, *command = line.split()
-        marks = []
-        while command[0] in MARKS:
-            marks.append(command.pop(0))
-        return cls(name, () if kernels == "-" else tuple(kernels.split(",")), frozenset(marks),
-                   tuple(command))
-
-    @property
-    def alone(self) -> bool:
-        return "alone" in self.marks
-
-    @property
-    def log(self) -> Path:
-        return LOGS / f"suite-{self.name}.log"
-
-
-@dataclass
-class Result:
-    """What a suite has come to."""
-
-    verdict: str = "ok"
-    run: int = 0
-    passed: int = 0
-    failed: int = 0
-    skipped: int = 0
 
 
 @dataclass
@@ -109,46 +74,13 @@ class Job:
     start: float = field(default_factory=time.monotonic)
 
 
-def lines_of(path: Path) -> list[str]:
-    """The lines that are neither blank nor comments."""
-    lines = (line.split("#")[0].strip() for line in path.read_text().splitlines())
-    return [line for line in lines if line]
-
-
-def allowed_skips(name: str) -> int:
-    """How many skips dev/skips allows the suite today: suite, number, until when, why."""
-    today = datetime.date.today().isoformat()
-    for line in lines_of(HERE / "skips"):
-        suite, number, until, *why = line.split()
-        if suite == name and until >= today and why:
-            return int(number)
-    return 0
-
-
-def judge(suite: Suite, status: int) -> Result:
-    """From the log and the exit status."""
-    pattern = rf"^suite {re.escape(suite.name)}: run (\d+) passed (\d+) failed (\d+) skipped (\d+)$"
-    counts = re.findall(pattern, suite.log.read_text(errors="replace"), re.MULTILINE)
-    if not counts:
-        return Result(f"no result (exit status {status})", failed=1)
-    result = Result("ok", *map(int, counts[-1]))
-    if result.run == 0:
-        result.verdict = "ran no test"
-    elif status or result.failed:
-        result.verdict = f"failed (exit status {status})"
-    elif result.skipped > allowed_skips(suite.name):
-        result.verdict = "skips that dev/skips does not allow"
-    if result.verdict != "ok":
-        # A suite that fails as a whole counts as one failure at least.
-        result.failed = max(result.failed, 1)
-    return result
-
-
 class Check:
     """Which suites wait and which run, and how the others ended."""
 
-    def __init__(self, suites: list[Suite], lanes: int):
+    def __init__(self, suites: list[Suite], lanes: int, words: list[str], shows: bool):
         self.lanes = lanes
+        self.words = words
+        self.shows = shows
         self.waiting = [s for s in suites if not s.alone] + [s for s in suites if s.alone]
         self.to_build = list(dict.fromkeys(name for s in suites for name in s.kernels))
         self.built: set[str] = set()
@@ -171,16 +103,16 @@ class Check:
             self.start(kernel, ["nice", "-n", str(BUILD_NICENESS), str(HERE / "kernel"), kernel], None)
         while suite := self.next_suite():
             self.waiting.remove(suite)
-            self.start(suite.name, list(suite.command), suite)
+            self.start(suite.name, suite.command(self.words), suite)
 
     def next_suite(self) -> Suite | None:
         if len(self.running) >= self.lanes or self.has_alone():
             return None
-        programs = {job.suite.command[0] for job in self.running.values() if job.suite}
+        programs = {job.suite.program for job in self.running.values() if job.suite}
         for suite in self.waiting:
             if suite.alone and (self.running or self.to_build):
                 continue
-            if suite.command[0] in programs:
+            if suite.program in programs:
                 continue
             if self.built.issuperset(suite.kernels):
                 return suite
@@ -195,8 +127,12 @@ class Check:
     def start(self, name: str, command: list[str], suite: Suite | None) -> None:
         """Its own session, so that signals reach it and all its children from us."""
         output = open(suite.log, "wb") if suite else sys.stderr
+        if suite and self.shows:
+            command = ["bash", "-o", "pipefail", "-c", '"$@" 2>&1 | tee "$0" >&2', str(suite.log),
+                       *command]
         process = subprocess.Popen(command, cwd=REPO, stdin=subprocess.DEVNULL, stdout=output,
-                                   stderr=subprocess.STDOUT, start_new_session=True)
+                                   stderr=None if self.shows else subprocess.STDOUT,
+                                   start_new_session=True)
         if suite:
             output.close()
         self.running[process.pid] = Job(name, process, suite)
@@ -205,7 +141,13 @@ class Check:
         seconds = time.monotonic() - job.start
         if job.suite:
             # As a shell has it, for a command that a signal has ended.
-            self.report(job.suite, judge(job.suite, status if status >= 0 else 128 - status), seconds, cpu)
+            status = status if status >= 0 else 128 - status
+            lines = job.suite.log.read_text(errors="replace").splitlines()
+            result = ktap.judge(job.suite, lines, status, REPO / ".build" / "linux")
+            self.report(job.suite, result, seconds, cpu)
+            if result.verdict != "ok" and not self.shows:
+                print(f"--- end of {job.suite.log.relative_to(REPO)}:", *lines[-LINES_SHOWN:], "---",
+                      sep="\n", flush=True)
             return
         if status == 0:
             self.built.add(job.name)
@@ -219,15 +161,8 @@ class Check:
                              round(seconds), round(cpu), result.verdict), flush=True)
         for count in ("passed", "failed", "skipped"):
             setattr(self.totals, count, getattr(self.totals, count) + getattr(result, count))
-        if result.verdict == "ok":
-            return
-        self.failures.append(f"{suite.name}: {result.verdict}")
-        if result.verdict == "no kernel":
-            return
-        lines = suite.log.read_text(errors="replace").splitlines()
-        print(f"--- end of {suite.log.relative_to(REPO)}:", *lines[-LINES_SHOWN:], "---",
-              sep="\n", flush=True)
-        self.failures += failed_cases(lines)[:LINES_SHOWN]
+        if result.verdict != "ok":
+            self.failures += [f"{suite.name}: {result.verdict}", *result.shown[:LINES_SHOWN]]
 
     def end_all(self) -> None:
         """End what runs: by request, then by force."""
@@ -247,59 +182,57 @@ class Check:
                     time.sleep(0.05)
 
 
-def failed_cases(lines: list[str]) -> list[str]:
-    """The lines "not ok" of TAP, each behind the last ones that its case printed; what
-    test_progs found wrong, which is no TAP, and why a guest ended."""
-    shown: list[str] = []
-    printed: list[str] = []
-    for line in lines:
-        # test_progs says it once more at its end.
-        if re.search("^vm/run: guest: |:FAIL:", line) and f"    {line}" not in shown:
-            shown.append(f"    {line}")
-        result = re.match(r"[# ]*(not )?ok ", line)
-        if not result:
-            printed.append(line)
-            continue
-        if result[1]:
-            shown += [f"    {text}" for text in printed[-LINES_OF_CASE:] if text.startswith("#")]
-            shown.append(re.sub(r"^[# ]*", "    ", line))
-        printed = []
-    return shown
-
-
 def interrupt(_number: int, _frame: object) -> None:
     raise Interrupt
 
 
-def arguments(suites: list[Suite]) -> tuple[list[Suite], int]:
-    """The chosen suites, and the number of lanes."""
-    args, names = sys.argv[1:], []
-    lanes = LANES if (os.cpu_count() or 1) > 1 else 1
+@dataclass
+class Options:
+    """What the command line asks for."""
+
+    lanes: int = LANES if (os.cpu_count() or 1) > 1 else 1
+    quick: bool = False
+    names: list[str] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+
+
+def options(args: list[str], known: list[str]) -> Options:
+    chosen = Options()
     while args:
         match args:
             case ["--lanes", number, *args] if re.fullmatch("[1-9]", number):
-                lanes = int(number)
+                chosen.lanes = int(number)
+            case ["--quick", *args]:
+                chosen.quick = True
+            case ["--", *words] if len(chosen.names) == 1:
+                chosen.words, args = words, []
             case [name, *args] if not name.startswith("-"):
-                names.append(name)
+                chosen.names.append(name)
             case _:
                 raise Usage((__doc__ or "").split("\n\n")[0])
-    known = [suite.name for suite in suites]
-    for name in names:
+    for name in chosen.names:
         if name not in known:
             raise Usage(f"check: {name}: no such suite; dev/check --list names them")
-    return [suite for suite in suites
-            if suite.name in names or not names and "named" not in suite.marks], lanes
+    return chosen
+
+
+def is_chosen(suite: Suite, asked: Options) -> bool:
+    if asked.names:
+        return suite.name in asked.names
+    return suite.quick if asked.quick else not suite.named
 
 
 def main() -> int:
-    if {"-h", "--help"} & set(sys.argv[1:]):
+    if {"-h", "--help"} & set(sys.argv[1:2]):
         print(__doc__.rstrip())
         return 0
+    suites = load()
     if sys.argv[1:] == ["--list"]:
-        print("\n".join(lines_of(HERE / "suites")))
+        for suite in suites:
+            print(f"{suite.name:<20} {','.join(suite.kernels) or '-'}")
         return 0
     try:
-        chosen, lanes = arguments([Suite.parse(line) for line in lines_of(HERE / "suites")])
+        asked = options(sys.argv[1:], [suite.name for suite in suites])
     except Usage as error:
         print(error, file=sys.stderr)
         return USAGE_ERROR
@@ -311,7 +244,8 @@ def main() -> int:
         signal.signal(number, interrupt)
     print(COLUMNS.format("suite", "run", "passed", "failed", "skipped", "seconds", "cpu", "result"),
           flush=True)
-    check = Check(chosen, lanes)
+    check = Check([suite for suite in suites if is_chosen(suite, asked)], asked.lanes, asked.words,
+                  len(asked.names) == 1)
     try:
         check.run()
     except Interrupt:

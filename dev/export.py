@@ -9,8 +9,9 @@ Write the series as mails into .build/series: one patch per step and a cover let
   - `git am` of all on a fresh clone at the base gives the tree object of branch series.
 
   --signoff 'Name <mail>'  send the mails in that name, with its Signed-off-by
-  --build                  build vmlinux after every step, with the options of
-                           series/build.config off and on (x86_64 tinyconfig)
+  --build                  build vmlinux after every step that changes files of the kernel,
+                           with the options of series/build.config off and on (x86_64
+                           tinyconfig)
 
 Examples:
   dev/export
@@ -18,7 +19,6 @@ Examples:
 """
 
 import hashlib
-import os
 import re
 import shutil
 import subprocess
@@ -26,17 +26,21 @@ import sys
 import time
 from pathlib import Path
 
-from stepqueue import Failure, Git, Step, Tree, run_tool, say, __doc__ as variables
+from git import Git
+from linux_tree import Tree, __doc__ as variables
+from repository import Step
+from tool import Failure, run_tool, say
 
 # FILE_PATH_CHANGES asks for an edit of MAINTAINERS in every mail that adds a file, even
-# where an entry covers it; check_maintainers() asks for the entry.
+# where an entry covers it; check_maintainers() asks for the entry. UNKNOWN_COMMIT_ID looks
+# for the commits of Fixes: tags in the tree, whose history begins with the base.
 CHECKPATCH = [
     "--strict",
     "--no-signoff",
     "--no-summary",
     "--show-types",
     "--ignore",
-    "FILE_PATH_CHANGES",
+    "FILE_PATH_CHANGES,UNKNOWN_COMMIT_ID",
 ]
 
 # What these ask for does not exist in user space (BIT_ULL, strscpy), or is about what
@@ -87,6 +91,9 @@ PERF_RULES = {
 EXEMPT = {
     "kernel/events/tp_session.c": BPF_RULES,
     "kernel/trace/bpf_": BPF_RULES,
+    # User space too; below tools/, checkpatch itself allows the types of <stdint.h>.
+    "sframe/": KERNEL_RULES | {"PREFER_KERNEL_TYPES"},
+    "samples/bpf/offwaketime/": KERNEL_RULES,
     "tools/": KERNEL_RULES,
     "tools/perf/": PERF_RULES,
     "include/trace/events/": TRACE_RULES,
@@ -287,8 +294,19 @@ def prove_am(tree: Tree, mails: list[Path]) -> None:
     )
 
 
+# vmlinux is built from nothing in these.
+OUTSIDE = (
+    "Documentation/",
+    "MAINTAINERS",
+    "samples/",
+    "tools/bpf/bpftool/",
+    "tools/perf/",
+    "tools/testing/",
+)
+
+
 class StepBuilds:
-    """vmlinux after every step in one work tree and two object folders, so make stays incremental."""
+    """vmlinux after steps, in one work tree and two object folders, so make stays incremental."""
 
     def __init__(self, tree: Tree):
         self.tree = tree
@@ -305,7 +323,12 @@ class StepBuilds:
         base = self.tree.git("rev-parse", "base")
         self.source = self.tree.work_tree("linux-steps", base)
         self.log.write_text("")
+        built = 0
         for number, (step, commit) in enumerate(steps, 1):
+            changed = self.tree.git("diff", "--name-only", "--no-renames", f"{commit}^", commit)
+            if all(path.startswith(OUTSIDE) for path in changed.splitlines()):
+                continue
+            built += 1
             self.source("checkout", "--quiet", "--force", "--detach", commit)
             for name, fragment in (("off", None), ("on", self.fragment)):
                 begin = time.monotonic()
@@ -317,7 +340,7 @@ class StepBuilds:
                 say(
                     f"build: step {number}/{len(steps)} {step.name}, options {name}: {time.monotonic() - begin:.0f} s"
                 )
-        print(f"build: {len(steps)} steps build, options off and on")
+        print(f"build: {built} of {len(steps)} steps change the kernel; it builds after each, options off and on")
 
     def _make(self, out: Path, *args: str) -> bool:
         with open(self.log, "a") as log:

@@ -4,9 +4,12 @@
 Static checks of the series, the overlay and the repository's own scripts, all or
 those named. One line each: check, files, findings; exit status 1 if there is any.
 
-  checkpatch    scripts/checkpatch.pl --strict on each step as a patch
-  messages      step messages and cover within 72 columns (indented lines may be longer)
-  kernel-doc    scripts/kernel-doc on the overlay's C files
+  checkpatch    scripts/checkpatch.pl --strict on each step as a patch, and on sframe/
+  messages      step messages and cover within 72 columns (indented lines may be longer);
+                subjects `area: Imperative phrase` within 75, without file names
+  phrases       phrases that read as translated, in pages, step messages and the code of
+                the series; sframe/, bench/ and demo/ are not looked at yet
+  kernel-doc    scripts/kernel-doc on the C files of the overlay and of sframe/
   sparse        make C=2 on the objects of all C files that the series adds or edits; what
                 dev/lint.baseline lists is the base's own. Runs in .build/obj/series
   shellcheck    all shell scripts
@@ -31,11 +34,47 @@ from pathlib import Path
 from typing import Callable
 
 from export import checkpatch, format_patch
-from stepqueue import Failure, Step, Tree, patch_heads, run_tool, say, __doc__ as variables
+from linux_tree import Tree, __doc__ as variables
+from repository import Step, patch_heads
+from tool import Failure, run_tool
 
 # Words of the trade that codespell takes for misspelt ones.
 WORDS = "copyin,filp,fpr,ser,ue,inout,mis,te,nd"
 INCLUDED = re.compile(r'^#include "(\S+\.c)"', re.M)
+SUBJECT = re.compile(r"(?:Documentation|[a-z])[a-z0-9_/, -]*: ([A-Z][a-z]+) \S.*[^.]")
+# First words that are no imperative: nouns, gerunds, and what something did or does.
+NO_ORDER = re.compile(r"(A|An|The|No|Some|New)$|.*(ing|[^e]ed|[^s]s)$")
+FILE_NAME = re.compile(r"\b[\w-]+\.(c|h|py|rst|sh|S)\b")
+# Where the words of a sentence stand for those of another language: name the actor, and say
+# what it does. Each is with what to write instead.
+PHRASES = {
+    r"whoever": "name the actor",
+    r"what (?:has )?bec[ao]mes? of": "say the outcome",
+    r"sp(?:eak(?:s|ing)?|oke) of": "a table covers, a text describes",
+    r"in vain": "say what fails",
+    r"that is none": "say what it is",
+    r"shall": "has to, or will",
+    r"return: (?:they|it)|(?:return|context|@\w+):\s+as there": "say it again",
+}
+PHRASE = re.compile(
+    "|".join(rf"(?P<p{i}>(?<!\w)(?:{text})(?!\w))" for i, text in enumerate(PHRASES)), re.I
+)
+# Where they are looked for, and in what the series adds to files of the base
+PHRASE_PLACES = (
+    "Documentation",
+    "README.md",
+    "arch",
+    "bench",
+    "demo",
+    "include",
+    "kernel",
+    "net",
+    "samples",
+    "series",
+    "sframe",
+    "tools",
+    "vm",
+)
 FINDING = re.compile(r"^(\S+?\.[chS]):\d+:(?:\d+:)? (warning|error): (.*)$")
 
 
@@ -115,11 +154,25 @@ class Lint:
     def _c_files(self) -> list[str]:
         return [path for path in self.overlay if path.endswith((".c", ".h"))]
 
+    def _tool_files(self) -> list[str]:
+        """C files of the tool, which keeps the kernel's style but is not in the series."""
+        files = [str(path.relative_to(self.root)) for path in self.files]
+        return [path for path in files if re.match(r"sframe/.*\.[ch]$", path)]
+
     def checkpatch(self) -> tuple[int, list[str]]:
         with tempfile.TemporaryDirectory() as scratch:
             mails = format_patch(self.tree, self.tip, Path(scratch, "mails")) if self.steps else []
+            mails += [self._as_patch(path, Path(scratch)) for path in self._tool_files()]
             bad = checkpatch(self.tree, mails)
         return len(mails), bad
+
+    def _as_patch(self, path: str, folder: Path) -> Path:
+        """A patch that adds the file: checkpatch is run in the kernel's tree, not in ours."""
+        lines = (self.root / path).read_text().splitlines(keepends=True)
+        patch = folder / (path.replace("/", "-") + ".patch")
+        head = f"Subject: {path}\n\nThe file as it is.\n---\n--- /dev/null\n+++ b/{path}\n@@ -0,0 +1,{len(lines)} @@\n"
+        patch.write_text(head + "".join("+" + line for line in lines))
+        return patch
 
     def messages(self) -> tuple[int, list[str]]:
         texts = [(f"series/{step.name}/message", step.message) for step in self.steps]
@@ -129,14 +182,38 @@ class Lint:
         bad = []
         for where, text in texts:
             for number, line in enumerate(text.splitlines(), 1):
-                # The subject has room up to 75; quoted output and links stay whole.
+                # The subject has room up to 75; quoted output, links and tags stay whole.
                 limit = 75 if number == 1 else 72
-                if len(line) > limit and not line.startswith((" ", "\t")) and "://" not in line:
+                if len(line) > limit and not line.startswith((" ", "\t", "Fixes: ")) and "://" not in line:
                     bad.append(f"{where}:{number}: {len(line)} columns, {limit} at most")
+        for step in self.steps:
+            match = SUBJECT.fullmatch(step.subject)
+            if not match or NO_ORDER.match(match[1]) or FILE_NAME.search(step.subject):
+                bad.append(
+                    f"series/{step.name}/message:1: '{step.subject}': write `area: Imperative"
+                    " phrase`, without a file name or a full stop"
+                )
         return len(texts), bad
 
+    def phrases(self) -> tuple[int, list[str]]:
+        bad, files = [], 0
+        for path in self.files:
+            where = str(path.relative_to(self.root))
+            data = path.read_bytes()
+            if b"\0" in data or not any(f"{where}/".startswith(f"{p}/") for p in PHRASE_PLACES):
+                continue
+            files += 1
+            for number, line in enumerate(data.decode(errors="replace").splitlines(), 1):
+                # Of a patch, what is the base's is not ours.
+                if path.suffix == ".patch" and not line.startswith("+"):
+                    continue
+                for match in PHRASE.finditer(line):
+                    hint = list(PHRASES.values())[int((match.lastgroup or "p0")[1:])]
+                    bad.append(f"{where}:{number}: '{match[0]}': {hint}")
+        return files, bad
+
     def kernel_doc(self) -> tuple[int, list[str]]:
-        files = self._c_files()
+        files = self._c_files() + self._tool_files()
         script = self.tree.build / "linux-base" / "scripts" / "kernel-doc"
         lines = self._run("perl", script, "-none", *files) if files else []
         return len(files), [
@@ -269,6 +346,7 @@ class Lint:
 CHECKS: dict[str, Callable[[Lint], tuple[int, list[str]]]] = {
     "checkpatch": Lint.checkpatch,
     "messages": Lint.messages,
+    "phrases": Lint.phrases,
     "kernel-doc": Lint.kernel_doc,
     "sparse": Lint.sparse,
     "shellcheck": Lint.shellcheck,

@@ -11,13 +11,13 @@ the worst one on the base, and flaky otherwise.
 
 Tests that are Ok on neither kernel say nothing about the series. They are listed, and not counted.
 
-Outputs: .build/test/perf-test, a log for each test and kernel; TAP and the suite's line on stdout.
+Outputs: .build/test/perf-test, a log for each test and kernel; TAP on stdout.
 Exit status: 0 all passed, 1 not, 2 usage.
 
-  dev/test-perf-test                 the tests that record, unwind, or load BPF programs
-  dev/test-perf-test --all
-  dev/test-perf-test --own           perf of the base on the base, of the series on the series
-  dev/test-perf-test 'perf record tests' 'Test dwarf unwind'
+  dev/check perf-test                the tests that record, unwind, or load BPF programs
+  dev/check perf-test -- --all
+  dev/check perf-test -- --own       perf of the base on the base, of the series on the series
+  dev/check perf-test -- 'perf record tests' 'Test dwarf unwind'
 """
 
 import argparse
@@ -173,7 +173,7 @@ def run_guest(tree: str, tests: list[str], options: argparse.Namespace, into: Pa
     begin = time.monotonic()
     names = {number: name for name, number in list_tests(tree, options.own).items() if name in tests}
     command = [str(REPO / "vm" / "run"), "--kernel", tree, "--timeout",
-               str(GUEST_SECONDS + options.limit * len(names)), "--", str(HERE / "test-perf-test"),
+               str(GUEST_SECONDS + options.limit * len(names)), "--", "python3", "-B", str(HERE / "perf_test.py"),
                "--in-guest", tree, "--limit", str(options.limit), "--into", str(into),
                *(["--own"] if options.own else []), *map(str, names)]
     status = subprocess.run(command, check=False, stdin=subprocess.DEVNULL).returncode
@@ -215,7 +215,8 @@ def words(runs: list[dict[str, dict[str, str]]], kernel: str, name: str) -> str:
 
 
 def report(first: dict[str, dict[str, str]], again: list[dict[str, dict[str, str]]]) -> int:
-    """TAP, and the suite's line."""
+    """TAP."""
+    print("TAP version 13")
     # In perf's order, those that only the series has at the end.
     names = list(first["base"] | first["series"])
     passed = failed = 0
@@ -236,7 +237,6 @@ def report(first: dict[str, dict[str, str]], again: list[dict[str, dict[str, str
     print(f"{'ok' if good else 'not ok'} {passed + failed} guests: "
           f"{'no splat' if good else 'lost, or with a splat: ' + ', '.join(LOST)}")
     print(f"1..{passed + failed}")
-    print(f"suite perf-test: run {passed + failed} passed {passed} failed {failed} skipped 0")
     return 1 if failed or passed < 2 else 0
 
 
@@ -257,7 +257,7 @@ def chosen(options: argparse.Namespace, parser: argparse.ArgumentParser) -> list
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="dev/test-perf-test", description=__doc__,
+    parser = argparse.ArgumentParser(prog="dev/check perf-test --", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--all", action="store_true", help="every test")
     parser.add_argument("--limit", type=int, default=120, metavar="S",

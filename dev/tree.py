@@ -17,7 +17,8 @@ Examples:
 
 import sys
 
-from stepqueue import Failure, Tree, run_tool, say, __doc__ as variables
+from linux_tree import Tree, __doc__ as variables
+from tool import Failure, run_tool, say
 
 
 def discard(tree: Tree) -> None:

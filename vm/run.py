@@ -6,11 +6,11 @@ The guest's root is this environment over 9p, read-only, under an overlay in mem
 repository and each --dir are writable and stand at the same paths; what the command writes there is
 complete when this program returns. The current directory is kept.
 
-Standard output and standard error come back apart and byte for byte; standard input is
-empty. The kernel log goes to .build/vm/<time>-<pid>/console.log and is shown when the run fails. A
-guest that does not end in time says there what its processes wait for; the file `registers` beside
-it says where each CPU stood.
-A guest that the emulator's own fault ends while it boots is booted again, twice at most.
+Standard output and standard error come back separately and byte for byte; standard input is
+empty. The kernel log goes to .build/vm/<time>-<pid>/console.log and is shown when the run fails.
+If a guest does not end in time, the log also has what its processes wait for; the file
+`registers` beside it has the registers of each CPU. If the emulator itself crashes while a guest
+boots, the guest is booted again, twice at most.
 
 Exit status: that of the command (128 + N when signal N ended it), or
     2    usage, or this machine cannot do it (kernel not built, no QEMU)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# For shell test suites: each function named test_* is a case.
+# For shell test suites: each function named test_* is a case, whose result is printed as KTAP.
 #
 #	source cases.sh
 #	test_something() { expect_status 2 command; expect_output 'pattern'; }
-#	run_cases SUITE
+#	run_cases
 #
 # A case runs in a subshell with an empty directory $SCRATCH and ends at the first
 # expectation that does not hold.
@@ -48,19 +48,20 @@ stub() {
 }
 
 run_cases() {
-	local suite=$1 name passed=0 failed=0
+	local names name number=0 failed=0
 
-	for name in $(declare -F | awk '$3 ~ /^test_/ { print $3 }'); do
+	mapfile -t names < <(declare -F | awk '$3 ~ /^test_/ { print $3 }')
+	printf 'KTAP version 1\n1..%d\n' ${#names[@]}
+	for name in "${names[@]}"; do
+		number=$((number + 1))
 		SCRATCH=$(mktemp -d)
 		if (set -e; "$name"); then
-			echo "ok ${name#test_}"
-			passed=$((passed + 1))
+			echo "ok $number ${name#test_}"
 		else
-			echo "not ok ${name#test_}"
-			failed=$((failed + 1))
+			echo "not ok $number ${name#test_}"
+			failed=1
 		fi
 		rm -rf "$SCRATCH"
 	done
-	echo "suite $suite: run $((passed + failed)) passed $passed failed $failed skipped 0"
-	[ "$failed" = 0 ] && [ "$passed" -gt 0 ]
+	return $failed
 }

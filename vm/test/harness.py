@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """Tests of vm/run and vm/splat.py.
 
-usage: vm/test/run [--kernel NAME] [CASE...]
+usage: dev/check vm [-- [--kernel NAME] [CASE...]]
 
-  vm/test/run                         all cases, on the series kernel
-  vm/test/run lost_panic splat_warn   two of them
+  dev/check vm                               all cases, on the series kernel
+  dev/check vm -- lost_panic splat_warn      two of them
 
 Outputs: a line per case, then the line that the runner of suites reads.
 Exit status: 0 all passed, 1 a failure or nothing run, 2 usage or no kernel.
@@ -563,6 +563,7 @@ def kvm_is_used_only_where_it_boots() -> None:
 MAIN_THREAD: dict[str, Case] = {function.__name__: function for function in (
     kvm_is_used_only_where_it_boots, a_guest_lost_to_the_emulator_boots_again)}
 PRINTING = threading.Lock()
+NUMBERS: list[int] = []
 
 
 def attempt(name: str, function: Case) -> str:
@@ -572,18 +573,19 @@ def attempt(name: str, function: Case) -> str:
         function()
         verdict = "ok"
     except (AssertionError, OSError, subprocess.SubprocessError) as err:
-        verdict = "FAILED"
+        verdict = "not ok"
         details = str(err) if isinstance(err, AssertionError) else traceback.format_exc()
     with PRINTING:
-        print(f"{verdict:6} {name} ({time.monotonic() - started:.1f} s)", flush=True)
-        if details:
-            print(f"       {details}", flush=True)
+        for line in details.splitlines():
+            print(f"# {line}")
+        NUMBERS.append(len(NUMBERS) + 1)
+        print(f"{verdict} {NUMBERS[-1]} {name} ({time.monotonic() - started:.1f} s)", flush=True)
     return verdict
 
 
 def main() -> int:
     global KERNEL
-    parser = argparse.ArgumentParser(prog="vm/test/run", description=__doc__,
+    parser = argparse.ArgumentParser(prog="dev/check vm --", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kernel", default=KERNEL, choices=("base", "series", "debug", "kcsan"))
     parser.add_argument("cases", nargs="*", metavar="CASE", help="default: all")
@@ -596,19 +598,18 @@ def main() -> int:
     try:
         runner.kernel_image(KERNEL)
     except runner.Refused as err:
-        print(f"vm/test/run: {err}", file=sys.stderr)
+        print(f"harness: {err}", file=sys.stderr)
         return 2
 
     SCRATCH.mkdir(parents=True, exist_ok=True)
     chosen = args.cases or [*MAIN_THREAD, *CASES]
+    print(f"KTAP version 1\n1..{len(chosen)}", flush=True)
     # The first guest finds out about KVM; later ones read its answer.
     guest("--", "true")
     verdicts = [attempt(name, MAIN_THREAD[name]) for name in chosen if name in MAIN_THREAD]
     with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
         verdicts += pool.map(lambda name: attempt(name, CASES[name]), [name for name in chosen if name in CASES])
-    passed, failed = verdicts.count("ok"), verdicts.count("FAILED")
-    print(f"suite vm: run {len(verdicts)} passed {passed} failed {failed} skipped 0")
-    return 0 if failed == 0 and verdicts else 1
+    return 1 if "not ok" in verdicts else 0
 
 
 if __name__ == "__main__":

@@ -4,13 +4,13 @@
 usage: check.py kinds NAME WAITS TRACE SCRIPT NANOSECONDS
        check.py totals ERROR STATES TRACE REPORT
        check.py waker SCRIPT WAIT WAKER
-       check.py weights json|flamegraph FILE MILLISECONDS...
+       check.py weights json|flamegraph FILE SCRIPT
 
 WAITS is the output of waits, TRACE the trace file of sched_switch and sched_wakeup with the clock
 mono, SCRIPT the output of "perf script -F comm,tid,time,period,event[,wakee],ip,sym,dso", REPORT that of
 "perf report -F period -s pid,task_state -t ';'". Exit status 0, 1 wrong, 2 usage.
 
-  kinds   prints a line "ok NAME-KIND" or "not ok NAME-KIND" for each kind of wait: the time in
+  kinds   prints TAP, a test NAME-KIND for each kind of wait: the time in
           samples with its function is that of the intervals of NANOSECONDS at least, and their
           stacks are whole, with a kernel part unless NANOSECONDS is 0
   totals  compares the time of all threads of waits in each of STATES, letters of ps(1); each differs
@@ -19,7 +19,7 @@ mono, SCRIPT the output of "perf script -F comm,tid,time,period,event[,wakee],ip
           with both stacks, WAKER in that of the user, without the frames that all wakeups have in
           common
   weights compares what the sleeps of processes "sleep" weigh in FILE, which perf made for other
-          programs, with their times: each is as long at least, and at most a fifth longer
+          programs, with their periods in SCRIPT: two processes, to the nanosecond
 """
 
 import json
@@ -41,7 +41,7 @@ SWITCH = re.compile(r"prev_comm=(.*) prev_pid=(\d+) .* prev_state=(\S+) ==> .* n
 WAKEUP = re.compile(r"comm=.* pid=(\d+) ")
 ROW = re.compile(r"^\s*(\d+)\s*;\s*(\d+):.*;\s*(\S)\s*$")
 # Of a workload: the program, and what has executed it
-COMMS = ("waits", "sframe")
+COMMS = ("waits", "env")
 MAX_ERROR = 0.01
 MIN_WHOLE = 0.99
 
@@ -134,7 +134,9 @@ def is_whole(sample: Sample, function: str, kernel: bool) -> bool:
 def kinds(name: str, waits: str, trace: str, script: str, shortest: int) -> int:
     samples, intervals = samples_of(script), intervals_of(trace)
     status = 0
-    for line in waits.splitlines():
+    lines = waits.splitlines()
+    print(f"TAP version 13\n1..{len(lines)}")
+    for number, line in enumerate(lines, 1):
         tid, function, state, begin, end, count = line.split()
         real = sum(i.ns for i in intervals if i.tid == int(tid) and i.state == state
                    and i.ns >= shortest and i.begin >= int(begin) and i.end <= int(end))
@@ -145,7 +147,7 @@ def kinds(name: str, waits: str, trace: str, script: str, shortest: int) -> int:
         for sample in broken[:3]:
             print(f"#   {sample}")
         good = bool(real) and abs(seen - real) <= MAX_ERROR * real and whole >= MIN_WHOLE * seen
-        print(f"{'ok' if good else 'not ok'} {name}-{function.removeprefix('wait_')}: "
+        print(f"{'ok' if good else 'not ok'} {number} {name}-{function.removeprefix('wait_')}: "
               f"{len(mine)} samples of {count} waits, {seen} of {real} ns "
               f"({100 * seen / (real or 1) - 100:+.2f} %), "
               f"{100 * whole / (seen or 1):.2f} % with whole stacks")
@@ -217,11 +219,19 @@ def flamegraph_weights(root: dict[str, Any]) -> list[int]:
     return sorted(weight_in(node, "nanosleep") for node in root["c"] if node["n"].startswith("sleep "))
 
 
-def weights(found: list[int], lengths: list[str]) -> int:
-    print(f"# {found} ns, of {lengths} ms")
-    longest = found[-len(lengths):]
-    return 0 if len(longest) == len(lengths) and all(
-        int(ms) <= ns / 1e6 <= int(ms) * 1.2 for ns, ms in zip(longest, lengths)) else 1
+def script_weights(samples: list[Sample]) -> list[int]:
+    found: Counter[int] = Counter()
+    for sample in samples:
+        if (sample.comm == "sleep" and sample.event == "time"
+                and any("nanosleep" in name for name in sample.kernel + sample.user)):
+            found[sample.tid] += sample.ns
+    return sorted(found.values())
+
+
+def weights(found: list[int], script: str) -> int:
+    real = script_weights(samples_of(script))
+    print(f"# {found} ns, of {real} ns")
+    return 0 if len(real) == 2 and found == real else 1
 
 
 def main(arguments: list[str]) -> int:
@@ -233,10 +243,10 @@ def main(arguments: list[str]) -> int:
             return totals(float(error), states, read(trace), read(report))
         case ["waker", script, wait, function]:
             return waker(read(script), wait, function)
-        case ["weights", "json", name, *lengths]:
-            return weights(json_weights(json.loads(read(name))), lengths)
-        case ["weights", "flamegraph", name, *lengths]:
-            return weights(flamegraph_weights(json.loads(read(name))), lengths)
+        case ["weights", "json", name, script]:
+            return weights(json_weights(json.loads(read(name))), read(script))
+        case ["weights", "flamegraph", name, script]:
+            return weights(flamegraph_weights(json.loads(read(name))), read(script))
     print(__doc__, file=sys.stderr)
     return 2
 

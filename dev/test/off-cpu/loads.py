@@ -130,7 +130,6 @@ class Loads:
         self.perf, self.folder, self.work, self.base = perf, folder, work, base
         self.data = str(work / "loads.data")
         self.count = int(os.environ["COUNT"])
-        self.with_tables = [str(folder / "sframe"), "run", "--cache-dir", str(work / "cache")]
 
     def record(self, options: list[str], command: list[str]) -> None:
         if self.base:
@@ -148,7 +147,7 @@ class Loads:
         """All time of the program; whole stacks of the waits that it asked for."""
         places = bottoms(comm)
         with Truth(self.work, comm) as truth:
-            self.record(["--off-cpu-thresh", "0"], [*self.with_tables, *command])
+            self.record(["--off-cpu-thresh", "0"], command)
         # The base's perf script forgets the names of tasks that have exited.
         samples = [s for s in self.samples() if s.comm == comm or (self.base and s.tid in truth.ns)]
         # Not what runs us, which has the same name
@@ -169,13 +168,13 @@ class Loads:
         subprocess.run(["sqlite3", database, "create table t (x)"], check=True)
         good = self.program("python3", "python3", ["python3", "-c", PYTHON], 200)
         good = self.program("server", "python3", ["python3", "-c", SERVER], 200) and good
-        with subprocess.Popen(["sqlite3", database], stdin=subprocess.PIPE, text=True) as holder:
-            assert holder.stdin
-            holder.stdin.write("begin exclusive;\n")
+        with subprocess.Popen(["sqlite3", database], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              text=True) as holder:
+            assert holder.stdin and holder.stdout
+            holder.stdin.write("begin exclusive;\nselect 'locked';\n")
             holder.stdin.flush()
-            while subprocess.run(["sqlite3", database, "insert into t values (0)"], check=False,
-                                 stderr=subprocess.DEVNULL).returncode == 0:
-                time.sleep(0.1)
+            if holder.stdout.readline() != "locked\n":
+                return False
             # Waits for a lock that it never gets: 1, 2, 5, ... 100 ms.
             good = self.program("sqlite3", "sqlite3", [
                 "sh", "-c", f"sqlite3 -cmd '.timeout 14000' {database} 'insert into t values (1)' || true"],
@@ -186,12 +185,11 @@ class Loads:
     def many(self) -> bool:
         short = self.count
         waits, name = self.folder / "waits", self.work / "many.txt"
-        run = " ".join(self.with_tables)
-        # Without reading the program and its libraries. The first walk finds no table in memory.
+        # Without reading the program and its libraries.
         with Truth(self.work, "waits", states=1) as truth:
             self.record(["--off-cpu-period", "1ms"], [
-                "sh", "-c", f"{run} {waits} {short} 100 wait_futex >{name} & "
-                f"{run} {waits} 20 100 wait_nanosleep 5 {short * 20} wait_nanosleep >{name}.long; wait"])
+                "sh", "-c", f"{waits} {short} 100 wait_futex >{name} & "
+                f"{waits} 20 100 wait_nanosleep 5 {short * 20} wait_nanosleep >{name}.long; wait"])
         samples = self.samples()
         good = True
         for line in (name.read_text().splitlines() + Path(f"{name}.long").read_text().splitlines()[1:]):

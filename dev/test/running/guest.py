@@ -5,14 +5,18 @@ usage: guest.py DIR KERNEL
 
 DIR has under_seccomp, depth and a cache with tables. The programs are started without a word of
 tables. Then the kernel is told where tables are (it is not, on the base), a first look has it load
-those of the files that are mapped, the whole machine is recorded, and what each process's stacks end in is held against where its program starts: a stack
-is whole if its outermost frame lies at the program's entry point, or where its C library starts
-a thread.
+those of the files that are mapped, the whole machine is recorded, and what each process's stacks
+end in is held against where its program starts: a stack is whole if its outermost frame lies at
+the program's entry point, or where its C library starts a thread.
 
-A line "ok TOOL-PROCESS" or "not ok TOOL-PROCESS" for each, with figures before it on a line that
-begins with "#". Exit status 0 all passed, 1 not, 2 usage.
+Of a Python program whose functions have trampolines (-X perf), the names of all functions have to
+be there, too, in their order.
+
+Prints TAP, a case TOOL-PROCESS for each, with figures before it on a line that begins with "#".
+Exit status 0 all passed, 1 not, 2 usage.
 """
 
+import itertools
 import os
 import re
 import shutil
@@ -36,13 +40,17 @@ LOAD_SECONDS = 90
 QUIET_SECONDS = 3
 # How long the programs may take to start
 START_SECONDS = 60
+# A program binds functions when it first calls them. It has run for some time if it has used
+# so many seconds of CPU time, however slow the machine is.
+WARM_SECONDS = 2
+WARM_LIMIT = 90
 SECONDS = 12
 # The stack of a last sample may be due when recording ends.
 JUDGED_SECONDS = range(1, SECONDS - 1)
 FREQUENCY = 199
 LEAST_SAMPLES = 30
-# Of a thousand
-LEAST_WHOLE = 999
+# Of so many samples that have begun, one may be short: of fewer, no share says 99.9 %.
+ONE_SHORT_OF = 1000
 # Bytes from an entry point to the end of the call that is the outermost frame
 ENTRY_SIZE = 96
 # Of clone3 in glibc: its number, and the system call
@@ -53,9 +61,24 @@ def middle(n): return inner(n)
 def outer(): return middle(300)
 while True: outer()
 """
+RECURSION = 12
+PYTHON_PERF = f"""
+def leaf(n):
+    total = 0
+    for i in range(n):
+        total += i * i % 7
+    return total
+def recurse(n): return recurse(n - 1) + 1 if n else leaf(3000)
+while True: recurse({RECURSION})
+"""
+# From the innermost one on, while the leaf runs
+PYTHON_NAMES = ["leaf", *["recurse"] * (RECURSION + 1), "<module>"]
 SAMPLE = re.compile(r"^\s*(\d+)\s+(\d+\.\d+):")
 FRAME = re.compile(r"^\s+([0-9a-f]+)")
 MAPS = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) (\S{4}) ([0-9a-f]+) \S+ \d+\s+(\S.*)?$")
+
+
+NUMBERS = itertools.count(1)
 
 
 @dataclass
@@ -74,6 +97,12 @@ class Tally:
     samples: int = 0
     whole: int = 0
     broken: list[list[int]] = field(default_factory=list)
+
+
+def result(good: bool, name: str) -> bool:
+    """Print the case's line; whether it passed."""
+    print(f"{'ok' if good else 'not ok'} {next(NUMBERS)} {name}", flush=True)
+    return good
 
 
 def segments(image: bytes) -> tuple[int, list[tuple[int, int, int]]]:
@@ -136,6 +165,7 @@ def start_all(stack: ExitStack, folder: Path) -> list[Process]:
     commands = {
         "xz": xz,
         "python3": ["python3", "-c", PYTHON],
+        "python3-perf": ["python3", "-X", "perf", "-c", PYTHON_PERF],
         "static": [str(folder / "depth")],
         # xz makes a prctl() itself.
         "seccomp": [str(folder / "under_seccomp"), "gzip", "-c"],
@@ -147,7 +177,7 @@ def start_all(stack: ExitStack, folder: Path) -> list[Process]:
     socket = WORK / "redis"
     found.append(Process("redis", start(stack, [
         "redis-server", "--port", "0", "--unixsocket", str(socket), "--save", "", "--daemonize", "no"])))
-    start(stack, [str(REPO / "bench/load/nginx"), "600", "nginx"], start_new_session=True)
+    start(stack, [str(REPO / "demo/load/nginx"), "600", "nginx"], start_new_session=True)
     while not socket.exists():
         time.sleep(0.1)
     start(stack, ["redis-benchmark", "-s", str(socket), "-q", "-l", "-t", "set,lrange_100"])
@@ -166,6 +196,18 @@ def start_all(stack: ExitStack, folder: Path) -> list[Process]:
         except FileNotFoundError:
             sys.exit(f"{process.name}: has ended")
     return found
+
+
+def cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def warm_up(processes: list[Process]) -> None:
+    """Wait until each has run for some time; one that does not has too few samples later."""
+    end = time.monotonic() + WARM_LIMIT
+    while time.monotonic() < end and min(cpu_seconds(p.pid) for p in processes) < WARM_SECONDS:
+        time.sleep(0.5)
 
 
 def perf_stacks(options: list[str]) -> Iterator[tuple[int, float, list[int]]]:
@@ -187,6 +229,32 @@ def perf_stacks(options: list[str]) -> Iterator[tuple[int, float, list[int]]]:
             frames = []
 
 
+def python_names(pid: int, options: list[str]) -> Iterator[list[str]]:
+    """The names of Python's functions in each sample, the innermost first."""
+    data = str(WORK / "python.data")
+    subprocess.run([PERF, "record", "-q", "-p", str(pid), "-e", "cpu-clock:u", "-F", str(FREQUENCY),
+                    *options, "-o", data, "sleep", str(SECONDS)], check=True)
+    text = subprocess.run([PERF, "script", "-i", data, "-F", "pid,ip,sym"], check=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+    for sample in text.split("\n\n"):
+        if sample.strip():
+            yield re.findall(r" py::([^:\n]+)", sample)
+
+
+def judge_python(tool: str, pid: int, options: list[str]) -> bool:
+    """Whether samples have all functions, and the leaf's have each of its callers."""
+    samples = in_order = leaves = 0
+    for names in python_names(pid, options):
+        samples += 1
+        leaves += names == PYTHON_NAMES
+        # Between two calls of the leaf there are fewer, and the same ones.
+        in_order += bool(names) and names[-1] == "<module>" and names == PYTHON_NAMES[-len(names):]
+    good = leaves >= LEAST_SAMPLES and 100 * in_order >= 99 * samples
+    print(f"# {tool}-python-names: {in_order} of {samples} samples have all functions in their order, "
+          f"{leaves} of them all {len(PYTHON_NAMES)}")
+    return result(good, f"{tool}-python-names")
+
+
 def first_look() -> bool:
     """Has the kernel load tables by samples of everybody; whether it has come to an end."""
     begin = changed = time.monotonic()
@@ -205,8 +273,7 @@ def first_look() -> bool:
     loaded = sum(line.endswith(" loaded") for line in before.splitlines())
     print(f"# tables of {loaded} files loaded within {changed - begin:.1f} s of the first sample")
     done = " loading" not in before and loaded > 0
-    print(f"{'ok' if done else 'not ok'} tables-are-loaded", flush=True)
-    return done
+    return result(done, "tables-are-loaded")
 
 
 def bpftrace_stacks() -> Iterator[tuple[int, float, list[int]]]:
@@ -237,11 +304,11 @@ def judge(tool: str, processes: list[Process], stacks: Iterator[tuple[int, float
     for name, tally in tallies.items():
         for frames in tally.broken[:2]:
             print("#   " + " ".join(f"{frame:x}" for frame in frames))
-        fine = tally.samples >= LEAST_SAMPLES and 1000 * tally.whole >= LEAST_WHOLE * tally.samples
+        short = tally.samples - tally.whole
+        fine = tally.samples >= LEAST_SAMPLES and (short - 1) * ONE_SHORT_OF < tally.samples
         print(f"# {tool}-{name}: {tally.whole} of {tally.samples} stacks whole "
               f"({100 * tally.whole / (tally.samples or 1):.2f} %)")
-        print(f"{'ok' if fine else 'not ok'} {tool}-{name}", flush=True)
-        good = good and fine
+        good = result(fine, f"{tool}-{name}") and good
     return good
 
 
@@ -259,12 +326,18 @@ def main(arguments: list[str]) -> int:
     if kernel == "base":
         del tools["deferred"]
     results = []
+    print("TAP version 13", flush=True)
     with ExitStack() as stack:
         processes = start_all(stack, folder)
+        warm_up(processes)
         if kernel != "base":
             SYSCTL.write_text(f"{folder / 'cache'}\n", encoding="utf-8")
             results.append(first_look())
         results += [judge(tool, processes, stacks()) for tool, stacks in tools.items()]
+        python = next(process.pid for process in processes if process.name == "python3-perf")
+        results.append(judge_python("at-once", python, ["-g"]))
+        if kernel != "base":
+            results.append(judge_python("deferred", python, ["--call-graph", "fp,defer"]))
         stats = Path("/sys/kernel/debug/unwind/stats")
         if stats.exists():
             print("# " + "\n# ".join(line for line in stats.read_text(encoding="utf-8").splitlines()
@@ -272,6 +345,7 @@ def main(arguments: list[str]) -> int:
         for process in processes:
             if process.name == "nginx":
                 os.kill(process.pid, signal.SIGKILL)
+    print(f"1..{next(NUMBERS) - 1}")
     return 0 if all(results) else 1
 
 
