@@ -8,17 +8,19 @@ struct bpf_map;
 struct seq_file;
 
 /**
- * enum bpf_output_loss - why a record that a BPF program wrote is not in a ring buffer
+ * enum bpf_output_loss - reasons why a BPF program's record is lost or incomplete
  * @BPF_OUTPUT_NO_EVENT:	The map has no event at the index, or no such index.
- *				CPUs that came up after the tool began have none.
+ *				CPUs that came online after the tool started have none.
  * @BPF_OUTPUT_OTHER_CPU:	The event at the index counts on another CPU.
- * @BPF_OUTPUT_BAD_EVENT:	It is no event for output, or takes no raw data.
- * @BPF_OUTPUT_NESTED:		Too many programs write records within one another.
- * @BPF_OUTPUT_TOO_LONG:	Longer than a header can say, or than the ring buffer.
- * @BPF_OUTPUT_NO_ROOM:		The ring buffer is full, paused, or not there.
- * @BPF_OUTPUT_UNREADABLE:	Written, with zeroes for what could not be read.
- * @BPF_OUTPUT_BAD_PIECE:	Not written, as one of several pieces is not there.
- * @BPF_OUTPUT_LOSSES:		How many reasons there are.
+ * @BPF_OUTPUT_BAD_EVENT:	The event is not a BPF output event, or takes no raw data.
+ * @BPF_OUTPUT_NESTED:		Too many nested programs write records.
+ * @BPF_OUTPUT_TOO_LONG:	The record exceeds the header's size field or the ring
+ *				buffer.
+ * @BPF_OUTPUT_NO_ROOM:		The ring buffer is full, paused or not mapped.
+ * @BPF_OUTPUT_UNREADABLE:	The record was written with zeroes for unreadable bytes.
+ * @BPF_OUTPUT_BAD_PIECE:	The record was not written, as one of its pieces is
+ *				invalid or no longer stored.
+ * @BPF_OUTPUT_LOSSES:		Number of reasons.
  */
 enum bpf_output_loss {
 	BPF_OUTPUT_NO_EVENT,
@@ -33,8 +35,8 @@ enum bpf_output_loss {
 };
 
 /**
- * struct bpf_output_stats - records of a map's programs that were lost, by reason
- * @lost:	Written by the CPU that they belong to, in any context.
+ * struct bpf_output_stats - lost records of one map on one CPU
+ * @lost:	Number of records by reason.  Only this CPU writes them, in any context.
  */
 struct bpf_output_stats {
 	u64 lost[BPF_OUTPUT_LOSSES];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What each hit of a tracepoint with BPF programs does.  Inline, as perf has a way of its
- * own for hits that need no record, where a function call is a tenth of all.
+ * Run the BPF programs of a tracepoint at each hit.  Inline, because perf has a fast path
+ * for hits that need no record, where a function call would be a tenth of the cost.
  */
 #ifndef _LINUX_BPF_TP_RUN_H
 #define _LINUX_BPF_TP_RUN_H
@@ -12,7 +12,9 @@
 #include <linux/perf_event.h>
 #include <linux/tp_session.h>
 
-/* The program of a tracepoint that runs on this CPU, for each of perf's contexts. */
+#ifdef CONFIG_BPF_EVENTS
+
+/* Tracepoint programs that run on this CPU now, for each of perf's recursion contexts. */
 struct tp_running {
 	struct bpf_prog *prog[PERF_NR_CONTEXTS];
 };
@@ -22,8 +24,8 @@ DECLARE_PER_CPU(struct tp_running, tp_running);
 bool tp_prog_may_nest(struct bpf_prog *prog, int active, struct bpf_prog **running, int rctx);
 
 /*
- * Preemption is off, which is all that RCU needs. Programs and helpers that check for
- * rcu_read_lock() with lockdep want to see it, though.
+ * Preemption is disabled, which suffices as an RCU read-side critical section.  With
+ * lockdep, though, programs and helpers check that rcu_read_lock() was called.
  */
 static __always_inline void tp_progs_lock(void)
 {
@@ -39,15 +41,16 @@ static __always_inline void tp_progs_unlock(void)
 
 /**
  * tp_progs_run - run the BPF programs of a tracepoint that do not sleep
- * @array:	The programs.
- * @ctx:	Their context, or NULL if none of them reads it.
- * @size:	Of the record that it is.
- * @rctx:	The hit's recursion context, which the caller holds.
- * @dropped:	Who has dropped the hit so far; 0 is nobody.
+ * @array:	Programs of the tracepoint.
+ * @ctx:	Record that the programs get as their context, or NULL if no program
+ *		reads it.
+ * @size:	Size of the record.
+ * @rctx:	Recursion context of the hit, which the caller holds.
+ * @dropped:	Sessions that have dropped the hit so far, as tp_session_drop() returned
+ *		them, or 0.
  *
- * Called with preemption disabled, in any context.
- *
- * Return: as trace_filter_bpf()
+ * Context: Any, with preemption disabled.
+ * Return: the sessions that dropped the hit, as tp_session_drop() returns them.
  */
 static __always_inline u64 tp_progs_run(const struct bpf_prog_array *array, void *ctx,
 					u32 size, int rctx, u64 dropped)
@@ -80,5 +83,7 @@ static __always_inline u64 tp_progs_run(const struct bpf_prog_array *array, void
 	tp_progs_unlock();
 	return dropped;
 }
+
+#endif /* CONFIG_BPF_EVENTS */
 
 #endif /* _LINUX_BPF_TP_RUN_H */

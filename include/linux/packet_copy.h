@@ -6,14 +6,15 @@
 #include <net/xdp.h>
 
 /**
- * struct skb_copier - how far a packet has been copied
- * @skb:	The packet.
- * @from:	Where in it the copy begins.
- * @member:	What the next byte is in: the packet, or one of its list.
- * @part:	Where in that: 0 for the linear part, else the number of a fragment, from 1.
- * @begin:	Bytes of the packet in front of that part.
- * @has_lists:	A packet of the list has a list of its own: each piece is looked up from the
- *		packet's begin.
+ * struct skb_copier - position in a packet that is copied in pieces
+ * @skb:	Packet to copy.
+ * @member:	Packet that holds the next byte: @skb or a packet of its list.
+ * @from:	Offset in @skb of the first byte to copy.
+ * @part:	Part of @member that holds the next byte: 0 for the linear part, otherwise
+ *		the number of a fragment, counted from 1.
+ * @begin:	Number of bytes of @skb before that part.
+ * @has_lists:	Set if a packet of the list has a list of its own.  Each piece is then
+ *		looked up from the start of @skb.
  */
 struct skb_copier {
 	const struct sk_buff *skb;
@@ -25,12 +26,12 @@ struct skb_copier {
 };
 
 /**
- * struct xdp_copier - how far a packet has been copied
- * @xdp:	The packet.
- * @from:	Where in it the copy begins.
- * @part:	Where the next byte is: 0 for the linear part, else the number of a
- *		fragment, from 1.
- * @begin:	Bytes of the packet in front of that part.
+ * struct xdp_copier - position in a packet that is copied in pieces
+ * @xdp:	Packet to copy.
+ * @from:	Offset in @xdp of the first byte to copy.
+ * @part:	Part that holds the next byte: 0 for the linear part, otherwise the
+ *		number of a fragment, counted from 1.
+ * @begin:	Number of bytes of the packet before that part.
  */
 struct xdp_copier {
 	struct xdp_buff *xdp;

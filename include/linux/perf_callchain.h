@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Callchain entries that stay their user's until it has read them. */
+/* Callchain entries that no other context reuses until their holder has read them. */
 #ifndef _LINUX_PERF_CALLCHAIN_H
 #define _LINUX_PERF_CALLCHAIN_H
 

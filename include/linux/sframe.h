@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The SFrame tables of a process: who registers them, and when they go.
+ * The unwind tables of a process: registration by prctl(), fork, munmap and exit.
  */
 #ifndef _LINUX_SFRAME_H
 #define _LINUX_SFRAME_H
@@ -8,17 +8,14 @@
 #include <linux/errno.h>
 #include <linux/maple_tree.h>
 #include <linux/mm_types.h>
-#include <linux/rbtree_types.h>
 #include <linux/types.h>
 
 #include <uapi/linux/sframe.h>
 
-struct row_cache;
-
 /**
  * enum sframe_origin - how a table came to be registered
- * @SFRAME_PRCTL:      By the program.
- * @SFRAME_DISCOVERED: The kernel found it in an object that the program has mapped.
+ * @SFRAME_PRCTL:      The program registered the table with prctl().
+ * @SFRAME_DISCOVERED: The kernel found the table of an object that the program has mapped.
  *		       prctl() may replace it.
  */
 enum sframe_origin {
@@ -28,35 +25,26 @@ enum sframe_origin {
 
 /**
  * struct sframe_index - all tables of a process
- * @nr:		How many there are ...
- * @nr_in_place: ... and those of them that are read in place.
- * @seen:	mm->exec_vm when they were last looked for ...
- * @generation: ... and unwind_files_generation.
- * @by_text:	Text range to struct sframe_section; ranges do not overlap.
- * @by_data:	The sections by their own bytes; overlaps are fine.  Writers only.
- * @without:	Mappings that have been looked at and have no table.
- * @nr_without:	How many entries it has.  Writers only.
- * @rest_until:	In jiffies: when tables may be looked for again.
- * @missed:	A walk that may not fault has met a table that is not in memory.
- * @fetch_after: In jiffies: when tables may be brought into memory again.
- * @rows:	What walks have found, or NULL: see kernel/unwind/row_cache.c.
+ * @nr:		Number of entries in @by_text.
+ * @seen:	mm->exec_vm at the last discovery; 0 to force another discovery.
+ * @generation: unwind_tables_generation at the last discovery.
+ * @by_text:	Maps a text range to its entry, see sframe_section_at().  Ranges do not
+ *		overlap.
+ * @without:	Mappings in which discovery found no table.
+ * @nr_without:	Number of entries in @without.  Only writers use it.
+ * @rest_until:	Earliest time of the next discovery, in jiffies.
  *
- * Published in mm->sframe by sframe_get_index(), freed by __sframe_exit_mm().
+ * sframe_get_index() publishes the index in mm->sframe, __sframe_exit_mm() frees it.
  * Writers hold the mmap_lock for writing; see kernel/unwind/sframe.c.
  */
 struct sframe_index {
 	unsigned int		nr;
-	unsigned int		nr_in_place;
 	unsigned long		seen;
 	unsigned int		generation;
 	struct maple_tree	by_text;
-	struct rb_root_cached	by_data;
 	struct maple_tree	without;
 	unsigned int		nr_without;
 	unsigned long		rest_until;
-	bool			missed;
-	unsigned long		fetch_after;
-	struct row_cache	*rows;
 };
 
 #ifdef CONFIG_UNWIND_USER_SFRAME
@@ -70,7 +58,7 @@ void __sframe_unmap(struct mm_struct *mm, unsigned long start,
 		    unsigned long end);
 void __sframe_exit_mm(struct mm_struct *mm);
 
-/* A new mm_struct starts as a copy of its parent's: it owns no tables yet. */
+/* fork() copies the parent's mm_struct, but the child must not own the parent's tables. */
 static inline void sframe_init_mm(struct mm_struct *mm)
 {
 	mm->sframe = NULL;
@@ -78,11 +66,11 @@ static inline void sframe_init_mm(struct mm_struct *mm)
 
 /**
  * sframe_dup_mm() - give a forked process its parent's tables
- * @mm: The child's, not yet visible to anybody else.
- * @oldmm: The parent's.
+ * @mm: The child's mm, which no other task can see yet.
+ * @oldmm: The parent's mm.
  *
  * Context: Process context, both mmap_locks held for writing.
- * Return: 0 or -ENOMEM; the tables go with @mm in both cases.
+ * Return: 0, or -ENOMEM.  On failure, too, sframe_exit_mm() frees the tables of @mm.
  */
 static inline int sframe_dup_mm(struct mm_struct *mm, struct mm_struct *oldmm)
 {
@@ -90,13 +78,13 @@ static inline int sframe_dup_mm(struct mm_struct *mm, struct mm_struct *oldmm)
 }
 
 /**
- * sframe_unmap() - forget the tables whose text or data is about to go
+ * sframe_unmap() - remove the tables of text that is about to be unmapped
  * @mm: The process.
- * @start: Start of the range ...
- * @end: ... and first address behind it.
+ * @start: First address of the range.
+ * @end: First address after the range.
  *
- * Call it before the range can be mapped anew, so that a table never speaks of
- * other code than its own.
+ * Call this before the range can be mapped again.  Otherwise a table would cover code that
+ * it does not describe.
  *
  * Context: Process context, @mm's mmap_lock held for writing.
  */
@@ -108,11 +96,11 @@ static inline void sframe_unmap(struct mm_struct *mm, unsigned long start,
 }
 
 /**
- * sframe_exit_mm() - free all tables of a process that has no user left
- * @mm: The process.
+ * sframe_exit_mm() - free all tables of an mm that has no users left
+ * @mm: The mm.
  *
- * Context: Process context.  Only a task whose ->mm is @mm looks tables up, and
- * such a task holds ->mm_users, so nobody can be reading any more.
+ * Context: Process context.  Only tasks whose ->mm is @mm look up its tables, and each of
+ * them holds a reference in ->mm_users.  So no reader is left.
  */
 static inline void sframe_exit_mm(struct mm_struct *mm)
 {

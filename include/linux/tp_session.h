@@ -8,9 +8,9 @@
 #include <linux/refcount.h>
 
 /**
- * struct tp_verdict - the last hit that a session dropped together with others, on one CPU
- * @dropped:	Its number, for each of perf's recursion contexts, so that an interrupt
- *		does not change the verdict of the hit that it came into.
+ * struct tp_verdict - last hit on a CPU that a session dropped together with others
+ * @dropped:	Number of the hit, for each of perf's recursion contexts.  An interrupt
+ *		has its own, so it cannot change the verdict of the interrupted hit.
  */
 struct tp_verdict {
 	u64 dropped[PERF_NR_CONTEXTS];
@@ -20,11 +20,12 @@ struct tp_verdict {
 
 /**
  * struct tp_session - the tracepoint events that one process opened
- * @refs:	One for each event.
- * @node:	In the table of all sessions.
- * @opener:	The process.
- * @verdicts:	Written and read within one hit, with preemption disabled.
- * @rcu:	Hits that run may hold it when its last event goes.
+ * @refs:	Number of events in the session.
+ * @node:	Link in the hash table of all sessions.
+ * @opener:	Process that opened the events.
+ * @verdicts:	Dropped hits, written and read within one hit with preemption disabled.
+ * @rcu:	Delays freeing, as running hits may still use the session when its last
+ *		event leaves.
  */
 struct tp_session {
 	refcount_t			refs;
@@ -40,15 +41,15 @@ void tp_session_leave(struct perf_event *event);
 u64 tp_session_drop_too(struct tp_session *session, int rctx, u64 dropped);
 
 /**
- * tp_session_drop - leave a session's events out of a hit
- * @session:	The session of the program that says so; NULL is nobody.
- * @rctx:	The recursion context of the hit, which nobody else has until the hit ends.
- * @dropped:	Who has dropped the hit so far; 0 is nobody.
+ * tp_session_drop - drop a hit for the events of a session
+ * @session:	Session of the program that dropped the hit.  NULL drops it for none.
+ * @rctx:	Recursion context of the hit, which the hit owns until it ends.
+ * @dropped:	Previous return value for this hit, or 0 if no session has dropped it.
  *
- * Called with preemption disabled, in any context.
- *
- * Return: who drops the hit now, for tp_session_drops(): the address of the only session,
- * or a number that is odd and that no other hit in this context of this CPU has had
+ * Context: Any, with preemption disabled.
+ * Return: the value to pass to tp_session_drops().  This is 0 if no session dropped the
+ * hit, the address of the session if only one did, otherwise an odd number that no
+ * other hit in this context of this CPU has had.
  */
 static __always_inline u64 tp_session_drop(struct tp_session *session, int rctx,
 					   u64 dropped)
@@ -61,12 +62,13 @@ static __always_inline u64 tp_session_drop(struct tp_session *session, int rctx,
 }
 
 /**
- * tp_session_drops - whether a hit is not for an event
- * @event:	The event.
- * @rctx:	The recursion context of the hit.
- * @dropped:	Who dropped the hit; 0 is nobody.
+ * tp_session_drops - whether an event's session has dropped a hit
+ * @event:	Event of the tracepoint.
+ * @rctx:	Recursion context of the hit.
+ * @dropped:	Last return value of tp_session_drop() for this hit.
  *
- * Called with preemption disabled, in any context.
+ * Context: Any, with preemption disabled.
+ * Return: true if @event must not see the hit.
  */
 static __always_inline bool tp_session_drops(const struct perf_event *event, int rctx,
 					     u64 dropped)
@@ -82,14 +84,13 @@ static __always_inline bool tp_session_drops(const struct perf_event *event, int
 }
 
 /**
- * tp_session_drops_only - whether a hit is not for the only session of a tracepoint
- * @only:	The session of all the tracepoint's events, or NULL.
- * @dropped:	Who dropped the hit; 0 is nobody.
+ * tp_session_drops_only - whether the only session of a tracepoint has dropped a hit
+ * @only:	Session that all events of the tracepoint belong to, or NULL.
+ * @dropped:	Last return value of tp_session_drop() for this hit.
  *
- * Any context.
- *
- * Return: true only if no event of the tracepoint is to see the hit, but perhaps those of
- * another task that it is about
+ * Context: Any.
+ * Return: true only if no event of the tracepoint must see the hit, except perhaps the
+ * events of another task that the hit concerns.
  */
 static __always_inline bool tp_session_drops_only(const struct tp_session *only,
 						  u64 dropped)
@@ -98,12 +99,13 @@ static __always_inline bool tp_session_drops_only(const struct tp_session *only,
 }
 
 /**
- * tp_session_drops_all - whether a hit is for no event of a tracepoint on this CPU
- * @head:	The tracepoint's events.
- * @rctx:	The recursion context of the hit.
- * @dropped:	Who dropped the hit; 0 is nobody.
+ * tp_session_drops_all - whether a hit is dropped for all events on this CPU
+ * @head:	Events of the tracepoint on this CPU.
+ * @rctx:	Recursion context of the hit.
+ * @dropped:	Last return value of tp_session_drop() for this hit.
  *
- * Called with preemption disabled, in any context.
+ * Context: Any, with preemption disabled.
+ * Return: true if no event in @head must see the hit.
  */
 static inline bool tp_session_drops_all(struct hlist_head *head, int rctx, u64 dropped)
 {
@@ -116,13 +118,14 @@ static inline bool tp_session_drops_all(struct hlist_head *head, int rctx, u64 d
 }
 
 /**
- * tp_session_drops_hit - whether a hit is for no event of a tracepoint
- * @only:	As for tp_session_drops_only().
- * @head:	The tracepoint's events on this CPU.
- * @rctx:	The recursion context of the hit.
- * @dropped:	Who dropped the hit; 0 is nobody.
+ * tp_session_drops_hit - whether a hit is dropped for all events of a tracepoint
+ * @only:	Session that all events of the tracepoint belong to, or NULL.
+ * @head:	Events of the tracepoint on this CPU.
+ * @rctx:	Recursion context of the hit.
+ * @dropped:	Last return value of tp_session_drop() for this hit.
  *
- * Called with preemption disabled, in any context.
+ * Context: Any, with preemption disabled.
+ * Return: true if no event of the tracepoint must see the hit.
  */
 static inline bool tp_session_drops_hit(const struct tp_session *only,
 					struct hlist_head *head, int rctx, u64 dropped)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * User stack walks that wait for the return to user space.
+ * Deferred walks: the kernel walks a user stack before the task returns to user space.
  */
 #ifndef _LINUX_UNWIND_DEFERRED_H
 #define _LINUX_UNWIND_DEFERRED_H
@@ -12,26 +12,28 @@
 struct unwind_client;
 
 /**
- * typedef unwind_client_fn - receives a user stack that was requested
- * @client: Who requested it.
- * @trace: The stack; valid during the call.
- * @cookie: What unwind_deferred_request() gave out for it.
+ * typedef unwind_client_fn - receive a user stack that was requested
+ * @client: The client that requested the stack.
+ * @trace: The stack.  It is valid only during the call.
+ * @cookie: The cookie that unwind_deferred_request() returned for the stack.
  *
- * Context: The task whose stack it is, in process context; may sleep.  Must not
- * unregister a client.
+ * Context: Process context, in the task whose stack @trace is; may sleep.
  */
 typedef void (*unwind_client_fn)(struct unwind_client *client,
 				 const struct unwind_user_trace *trace,
 				 u64 cookie);
 
 /**
- * struct unwind_client - somebody who wants user stacks
- * @callback:	Receives them.
- * @max_entries: No more frames than this are wanted; may change at any time.
- * @slot:	Number among the clients; unwind_client_register() sets it.
+ * struct unwind_client - a requester of user stacks
+ * @callback:	Receives the stacks; NULL for a client that only wants @prepare to be called.
+ * @prepare:	Called before each deferred walk that may sleep, for any client, in the
+ *		context of that walk; or NULL.
+ * @max_entries: Maximum number of frames that the client wants; may change at any time.
+ * @slot:	Index of the client; unwind_client_register() sets it.
  */
 struct unwind_client {
 	unwind_client_fn	callback;
+	void			(*prepare)(void);
 	unsigned int		max_entries;
 	unsigned int		slot;
 };
@@ -39,7 +41,6 @@ struct unwind_client {
 #ifdef CONFIG_UNWIND_DEFERRED
 
 int unwind_client_register(struct unwind_client *client);
-void unwind_client_unregister(struct unwind_client *client);
 int unwind_deferred_request(struct unwind_client *client, u64 *cookie);
 
 void unwind_deferred_init_task(struct task_struct *task);
@@ -49,17 +50,17 @@ void __unwind_deferred_signal(void);
 void __unwind_deferred_exit(void);
 void __unwind_deferred_leave_kernel(void);
 
-/* The low half of unwind_task::state says what this kernel entry has requested. */
+/* The low half of unwind_task::state holds the requests of this kernel entry. */
 static __always_inline bool unwind_deferred_used(void)
 {
 	return (u32)READ_ONCE(current->unwind.state);
 }
 
 /**
- * unwind_deferred_exec() - serve the requests of the image that exec replaces
+ * unwind_deferred_exec() - serve requests for the stack that exec replaces
  *
- * Call it before the thread takes another's pid, by which profilers match, and
- * again for what came since.
+ * Call this before the thread takes over the leader's pid, because profilers match records
+ * by pid.  Call it again just before the mm is replaced, for requests made in between.
  *
  * Context: Process context, before current->mm is replaced.
  */
@@ -70,7 +71,9 @@ static inline void unwind_deferred_exec(void)
 }
 
 /**
- * unwind_deferred_exec_done() - the image has been replaced
+ * unwind_deferred_exec_done() - drop requests for the stack that exec has replaced
+ *
+ * The clients receive an empty stack that ends with UNWIND_USER_NO_STACK.
  *
  * Context: Process context, after current->mm was replaced.
  */
@@ -83,9 +86,10 @@ static inline void unwind_deferred_exec_done(void)
 /**
  * unwind_deferred_signal() - serve requests before a signal changes the stack
  *
- * A handler's frame is built on the stack that was requested, and what requests
- * between a signal's arrival and its handler, a stop for example, has not seen it
- * there.  Its return gives the interrupted stack back.
+ * The handler's frame is about to be built on the stack that was requested.  Requests made
+ * between a signal's arrival and its handler, for example in a stop, are for the stack
+ * without that frame.  Call this before sigreturn, too, which restores the interrupted
+ * stack.
  *
  * Context: Process context, may sleep, no locks held.
  */
@@ -98,9 +102,9 @@ static inline void unwind_deferred_signal(void)
 /**
  * unwind_deferred_exit() - serve the last requests of an exiting task
  *
- * Requests that come later are refused.
+ * Later requests fail with -ESRCH.
  *
- * Context: Process context, before the task's perf events and mm go.
+ * Context: Process context, before the task gives up its perf events and its mm.
  */
 static inline void unwind_deferred_exit(void)
 {
@@ -108,9 +112,9 @@ static inline void unwind_deferred_exit(void)
 }
 
 /**
- * unwind_deferred_leave_kernel() - end what counts as one kernel entry
+ * unwind_deferred_leave_kernel() - end the current kernel entry
  *
- * The requests after it get another cookie.
+ * Later requests get a new cookie.
  *
  * Context: The last step before user space, interrupts off.
  */

@@ -5,10 +5,11 @@
 #include <linux/types.h>
 
 /**
- * struct unwind_task - a task's part in deferred user stack walks
- * @state:	Who wants the stack of this kernel entry, see kernel/unwind/deferred_state.h.
- * @id:		The task's part of the cookie: 0 until its first request, then
- *		another one for each task since boot.
+ * struct unwind_task - per-task state of deferred walks
+ * @state:	Requests for the stack of this kernel entry, see
+ *		kernel/unwind/deferred_state.h.
+ * @id:		The task's part of the cookie: 0 until the task's first request, then a
+ *		number that no other task has had since boot.
  * @work:	Queued as task work while UNWIND_QUEUED is set in @state.
  */
 struct unwind_task {

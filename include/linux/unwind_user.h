@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Walks over the current task's user space stack.
+ * Walks the current task's user stack.
  */
 #ifndef _LINUX_UNWIND_USER_H
 #define _LINUX_UNWIND_USER_H
 
+#include <linux/atomic.h>
 #include <linux/mm_types.h>
 #include <linux/sched.h>
 #include <linux/types.h>
@@ -12,22 +13,20 @@
 #ifdef CONFIG_UNWIND_USER_SFRAME
 #include <linux/sframe.h>
 
-extern unsigned int unwind_files_generation;
+extern atomic_t unwind_tables_generation;
 #endif
 
 struct pt_regs;
 
 /**
  * enum unwind_user_access - how a walk may read user memory
- * @UNWIND_USER_RESIDENT:  Only what is mapped now; any context, NMI included.
- * @UNWIND_USER_NOWAIT:	   Also maps what is in memory, but waits for no page to
- *			   be read; where sleeping is allowed.
- * @UNWIND_USER_FAULTABLE: May fault pages in; where sleeping is allowed.
- * @UNWIND_USER_DEFERRED: The same, on the way back to user space.
+ * @UNWIND_USER_RESIDENT:  An immediate walk: it reads resident pages only.  Any context,
+ *			   NMI included.
+ * @UNWIND_USER_FAULTABLE: The walk may fault pages in.  The caller may sleep.
+ * @UNWIND_USER_DEFERRED:  As UNWIND_USER_FAULTABLE, for a deferred walk.
  */
 enum unwind_user_access {
 	UNWIND_USER_RESIDENT,
-	UNWIND_USER_NOWAIT,
 	UNWIND_USER_FAULTABLE,
 	UNWIND_USER_DEFERRED,
 	/* private: */
@@ -36,19 +35,20 @@ enum unwind_user_access {
 
 /**
  * enum unwind_user_end - why a walk ended
- * @UNWIND_USER_COMPLETE: It reached the outermost frame.
- * @UNWIND_USER_FULL:	  The caller had room for no more frames.
- * @UNWIND_USER_NO_TABLE: No table speaks of the code, and it keeps no frame pointer.
- * @UNWIND_USER_NO_ROW:	  A table does, but has no row for it; nor is there a frame
- *			  pointer.
- * @UNWIND_USER_NO_RULE:  A table has the function, and says that it has no rule.
- * @UNWIND_USER_NO_REGISTER: A table's rule counts from a register that is known in
- *			  the innermost frame alone.
- * @UNWIND_USER_FAULT:	  Memory that was needed could not be read.
- * @UNWIND_USER_CORRUPT:  A table or the stack contradicts itself.
- * @UNWIND_USER_BUDGET:  It passed as many rows of tables as a walk may.
- * @UNWIND_USER_NO_STACK: A kernel thread, or a mode that is not walked (vm86).
- * @UNWIND_USER_NO_MEMORY: No memory for the entries.
+ * @UNWIND_USER_COMPLETE: The walk reached the outermost frame.
+ * @UNWIND_USER_FULL:	  The caller has no room for more frames.
+ * @UNWIND_USER_NO_TABLE: No table covers the code, and the code keeps no frame pointer.
+ * @UNWIND_USER_NO_ROW:	  A table covers the code but has no row for the instruction, and
+ *			  the code keeps no frame pointer.
+ * @UNWIND_USER_NO_RULE:  A table describes the function but has no rule for the
+ *			  instruction.
+ * @UNWIND_USER_NO_REGISTER: The rule needs a register whose value is known only in the
+ *			  innermost frame.
+ * @UNWIND_USER_FAULT:	  The walk could not read memory that it needed.
+ * @UNWIND_USER_CORRUPT:  The stack contradicts the table.
+ * @UNWIND_USER_NO_STACK: The task is a kernel thread or has no mm, or the CPU was in a mode
+ *			  that is not walked (vm86).
+ * @UNWIND_USER_NO_MEMORY: There was no memory for the entries.
  */
 enum unwind_user_end {
 	UNWIND_USER_COMPLETE,
@@ -59,7 +59,6 @@ enum unwind_user_end {
 	UNWIND_USER_NO_REGISTER,
 	UNWIND_USER_FAULT,
 	UNWIND_USER_CORRUPT,
-	UNWIND_USER_BUDGET,
 	UNWIND_USER_NO_STACK,
 	UNWIND_USER_NO_MEMORY,
 	/* private: */
@@ -68,24 +67,26 @@ enum unwind_user_end {
 
 /**
  * struct unwind_user_trace - a user stack
- * @entries:	Instruction pointers, the innermost first; the caller's.
- * @max:	Room in @entries.
- * @nr:		How many are filled in.
- * @searched:	For how many of them a row was searched for in tables.
- * @end:	Why there are no more.
+ * @entries:	Instruction pointers, innermost frame first.  The caller owns the array.
+ * @max:	Number of entries that @entries has room for.
+ * @nr:		Number of entries in @entries.
+ * @end:	Why the walk ended.
  */
 struct unwind_user_trace {
 	u64			*entries;
 	unsigned int		max;
 	unsigned int		nr;
-	unsigned int		searched;
 	enum unwind_user_end	end;
 };
 
 void unwind_user(struct unwind_user_trace *trace, struct pt_regs *regs,
 		 enum unwind_user_access access);
 
+#if defined(CONFIG_UNWIND_USER_SFRAME) && defined(CONFIG_UNWIND_DEFERRED)
 void unwind_user_discover_later(void);
+#else
+static inline void unwind_user_discover_later(void) { }
+#endif
 
 #ifdef CONFIG_UNWIND_USER_SFRAME
 void unwind_user_mapped(struct vm_area_struct *vma);
@@ -96,10 +97,11 @@ static inline void unwind_user_mapped(struct vm_area_struct *vma) { }
 /**
  * unwind_user_has_tables() - whether the current task has tables of its code
  *
- * Without, unwind_user() finds no more than frame pointers tell.
+ * Without tables, unwind_user() relies on frame pointers, signal frames and guesses.
  *
- * Context: Any task in any context, NMI included.  A task without an mm - a kernel
- * thread, or one that exits - has none, even where registers of user mode are at hand.
+ * Context: Any task, any context, NMI included.
+ * Return: true if the task has tables.  A task without an mm has none: a kernel thread, or
+ * an exiting task that may still have user registers.
  */
 static inline bool unwind_user_has_tables(void)
 {
@@ -116,10 +118,12 @@ static inline bool unwind_user_has_tables(void)
 /**
  * unwind_user_is_unseen() - whether the current task may have tables unknown so far
  *
- * It has mapped or unmapped code since the kernel last looked for the tables of its
- * objects, or tables may have been made of what had none; see unwind_user_discover_later().
+ * Discovery is needed after the task maps or unmaps code.  It is also needed after
+ * unwind_tables_generation changes, as objects without a table may have one now.  See
+ * unwind_user_discover_later().
  *
- * Context: As unwind_user_has_tables(); false without an mm.
+ * Context: Any task, any context, NMI included.
+ * Return: true if discovery is needed; false for a task without an mm.
  */
 static inline bool unwind_user_is_unseen(void)
 {
@@ -131,7 +135,7 @@ static inline bool unwind_user_is_unseen(void)
 		return false;
 	index = READ_ONCE(mm->sframe);
 	return !index || READ_ONCE(index->seen) != READ_ONCE(mm->exec_vm) ||
-	       READ_ONCE(index->generation) != READ_ONCE(unwind_files_generation);
+	       READ_ONCE(index->generation) != atomic_read(&unwind_tables_generation);
 #else
 	return false;
 #endif

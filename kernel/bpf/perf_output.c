@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counters of the records that bpf_perf_event_output() and its kind could not write, in
- * each BPF_MAP_TYPE_PERF_EVENT_ARRAY.
+ * Counters of records that BPF programs could not write to perf ring buffers, in each
+ * BPF_MAP_TYPE_PERF_EVENT_ARRAY.
  *
- * A perf event counts a record that its ring buffer has no room for.  If the program
- * finds no event, no event can count the record.  The map therefore counts all of them,
- * by reason, and its fdinfo shows the sums.
+ * A perf event counts a record that its ring buffer has no room for.  But if a program
+ * finds no event, no event can count the record.  The map therefore counts all lost
+ * records by reason, and its fdinfo shows the sums.
  */
 #include <linux/bpf.h>
 #include <linux/bpf_perf_output.h>
@@ -30,10 +30,10 @@ static struct bpf_output_stats __percpu *stats_of(const struct bpf_map *map)
 
 /**
  * bpf_output_lost - count a record that a program could not write
- * @map:	The map of perf events.
- * @why:	The reason.
+ * @map:	Map of perf events that the program wrote to.
+ * @why:	Reason for the loss.
  *
- * May be called in any context.
+ * Context: Any, NMI included.
  */
 void bpf_output_lost(struct bpf_map *map, enum bpf_output_loss why)
 {
@@ -42,11 +42,10 @@ void bpf_output_lost(struct bpf_map *map, enum bpf_output_loss why)
 
 /**
  * bpf_output_stats_init - allocate the counters of a map of perf events
- * @map:	The map, not yet visible to anybody.
+ * @map:	New map of perf events, which nothing else can reach yet.
  *
- * May sleep.
- *
- * Return: 0 or -ENOMEM
+ * Context: Process context.  May sleep.
+ * Return: 0, or -ENOMEM if memory is short.
  */
 int bpf_output_stats_init(struct bpf_map *map)
 {
@@ -58,8 +57,8 @@ int bpf_output_stats_init(struct bpf_map *map)
 }
 
 /**
- * bpf_output_stats_free - free the counters of a map that nobody uses any more
- * @map:	The map.
+ * bpf_output_stats_free - free the counters of a map of perf events
+ * @map:	Map of perf events that is about to be freed.
  */
 void bpf_output_stats_free(struct bpf_map *map)
 {
@@ -68,8 +67,8 @@ void bpf_output_stats_free(struct bpf_map *map)
 
 /**
  * bpf_output_stats_show - print the counters of a map of perf events
- * @map:	The map.
- * @m:		Its fdinfo.
+ * @map:	Map of perf events.
+ * @m:		File to print to, the map's fdinfo.
  */
 void bpf_output_stats_show(const struct bpf_map *map, struct seq_file *m)
 {
@@ -79,7 +78,7 @@ void bpf_output_stats_show(const struct bpf_map *map, struct seq_file *m)
 
 	for (i = 0; i < BPF_OUTPUT_LOSSES; i++) {
 		sum = 0;
-		/* They go on counting: each sum is right for some moment. */
+		/* Other CPUs keep counting; each sum is only a snapshot. */
 		for_each_possible_cpu(cpu)
 			sum += READ_ONCE(per_cpu_ptr(stats, cpu)->lost[i]);
 		seq_printf(m, "%s:\t%llu\n", loss_names[i], sum);

@@ -4,10 +4,11 @@
  *
  *   head | u64 nr | nr frames and marks, as in a perf callchain | data | tail
  *
- * Each piece is copied from where it is to the ring buffer: a stack that is walked now
- * from the walker's buffer, a stored one from the stack map, data from what its dynptr
- * points to, be it a packet of fragments.  All lengths are known, and what can be
- * checked is, before room is reserved: room in a perf ring buffer cannot be returned.
+ * Each piece is copied once, from its source to the ring buffer.  The source of a stack
+ * that is walked now is the walker's buffer; that of a stored stack is the stack map;
+ * that of the data is the memory or packet that its dynptr points to.  All lengths are
+ * known before room is reserved, and all checks that can be made early come before that
+ * as well, because reserved room in a perf ring buffer cannot be returned.
  */
 #include <linux/bpf.h>
 #include <linux/bpf_perf_output.h>
@@ -19,14 +20,14 @@
 
 #include "stackmap.h"
 
-/* Head, number of frames, mark and frames of kernel and user, data, tail. */
+/* Head, number of frames, mark and frames of both stacks, data, tail. */
 #define PIECES_MAX	8
 
-/* The first version of struct bpf_record. */
+/* Size of the first version of struct bpf_record. */
 #define RECORD_SIZE_VER0	32
 
 struct piece {
-	/* Or NULL: @from is memory. */
+	/* Copies from @from, or NULL if @from points to plain memory. */
 	perf_copy_f copy;
 	const void *from;
 	u32 size;
@@ -42,10 +43,10 @@ struct output {
 	u32 nr_pieces;
 	u32 size;
 
-	/* Words of the callchain. */
+	/* Number of frames and marks in the callchain. */
 	u64 nr;
 	struct stored_stack kernel, user;
-	/* Of perf_callchain_hold(), or -1. */
+	/* Contexts to pass to perf_callchain_release(), or -1. */
 	int kernel_rctx, user_rctx;
 	union {
 		struct skb_copier skb;
@@ -85,7 +86,7 @@ static int add_stored(struct output *out, struct bpf_map *stacks, u32 id,
 {
 	int nr;
 
-	/* What bpf_get_stackid() returned was an error. */
+	/* bpf_get_stackid() had failed: the record has an empty stack. */
 	if ((s32)id < 0)
 		return 0;
 	stack->table = &to_stack_map(stacks)->table;
@@ -114,7 +115,7 @@ static int add_walked(struct output *out, struct bpf_map *stacks, struct pt_regs
 	return 0;
 }
 
-/* The memory of a dynptr, or NULL if it is not in one piece. */
+/* The memory of a dynptr, or NULL if it is not contiguous. */
 static void *linear_data(const struct bpf_dynptr_kern *data)
 {
 	enum bpf_dynptr_type type = bpf_dynptr_get_type(data);
@@ -124,7 +125,7 @@ static void *linear_data(const struct bpf_dynptr_kern *data)
 	return data->data + data->offset;
 }
 
-/* Frames that the program has walked. */
+/* Add the frames in @data, which the program has walked itself. */
 static int add_given(struct output *out, const struct bpf_dynptr_kern *data,
 		     const u64 *mark)
 {
@@ -211,7 +212,7 @@ static int add_data(struct output *out, const struct bpf_dynptr_kern *data)
 	}
 }
 
-/* As perf_raw_frag::copy, of all pieces. */
+/* Copy function for perf_raw_frag::copy that copies all pieces in turn. */
 static unsigned long output_copy(void *dst, const void *from, unsigned long off,
 				 unsigned long len)
 {
@@ -240,8 +241,9 @@ static unsigned long output_copy(void *dst, const void *from, unsigned long off,
 }
 
 /*
- * Copy what the program knows of the structure; what we do not know must be zero.
- * Returns where the record's first piece begins, or an error.
+ * Copy the fields that the program's version of the structure has; fields that this
+ * kernel does not know must be zero.  Returns the offset of the record's first piece,
+ * or an error.
  */
 static int record_get(struct bpf_record *rec, const void *from, u32 size)
 {
@@ -272,7 +274,7 @@ static bool record_is_valid(const struct bpf_record *rec, const struct bpf_map *
 		return false;
 	if (rec->stack & ~(kernel | user) || rec->skip > BPF_F_SKIP_FIELD_MASK)
 		return false;
-	/* Each comes from one place. */
+	/* Each stack has one source. */
 	if (hweight32(rec->stack & kernel) > 1 || hweight32(rec->stack & user) > 1)
 		return false;
 	if (!(rec->stack & ~BPF_RECORD_KERNEL_DATA))
@@ -302,34 +304,38 @@ __bpf_kfunc_start_defs();
 
 /**
  * bpf_output_record - write a record of several pieces
- * @map:	Where to: BPF_MAP_TYPE_PERF_EVENT_ARRAY or BPF_MAP_TYPE_RINGBUF.
- * @rec:	What to write, followed by the bytes that the record begins with.
- * @rec__sz:	Bytes of both.
- * @stacks__nullable: A map of type BPF_MAP_TYPE_STACK_TRACE without build ids: it has
- *		the stacks that are stored, and its value's size is how deep stacks are
- *		that are walked now.  NULL if @rec asks for no stack.
- * @data__nullable: The record's next to last piece, or NULL; or frames, see
- *		BPF_RECORD_KERNEL_DATA.
+ * @map:	Destination: BPF_MAP_TYPE_PERF_EVENT_ARRAY or BPF_MAP_TYPE_RINGBUF.
+ * @rec:	Description of the record, followed by the bytes of its first and last
+ *		piece.
+ * @rec__sz:	Size of the description and these bytes.
+ * @stacks__nullable: Map of type BPF_MAP_TYPE_STACK_TRACE without build ids.  It holds
+ *		the stored stacks, and its value size limits the depth of stacks that are
+ *		walked now.  May be NULL if @rec asks for neither.
+ * @data__nullable: Next to last piece of the record, or NULL.  With
+ *		BPF_RECORD_KERNEL_DATA, the frames of the kernel stack.
  *
- * Any context.  A kernel stack that is walked now begins in this function's caller, the
- * program.  A program with registers of its own, on a kprobe or a perf event, stores the
- * stack with bpf_get_stackid() and gives its id.  Programs that may sleep can use neither
- * perf arrays nor maps of stacks.
+ * A kernel stack that is walked now begins in the caller of this function, the program.
+ * A program with registers of its own, on a kprobe or a perf event, should store its
+ * stack with bpf_get_stackid() and pass the id.  Programs that may sleep can use neither
+ * perf arrays nor stack maps.
  *
- * Programs that handle packets need CAP_PERFMON, since stacks are addresses.  Iterators
- * and LSM programs may not call it: they get maps that nobody gave to them.
+ * Programs that handle packets need CAP_PERFMON, as stacks consist of addresses.
+ * Iterators and LSM programs may not call this function, as they can reach maps that
+ * were not given to them.
  *
- * Return: 0, or
+ * Context: Any, NMI included.
+ * Return: 0, or a negative error:
  *
- * * -EINVAL: @rec, its flags or a map's type is wrong, or the dynptr is empty
- * * -E2BIG: too long for a record, or for the ring buffer; or @rec has fields that this
- *   kernel does not know
- * * -ENOENT: no such stack any more; or the perf array has no event at the index
- * * -EBUSY: too many programs walk stacks, or write records, within one another
- * * -EFAULT: the packet is shorter than the dynptr, or not readable.  A record in a perf
- *   ring buffer may be there all the same, with zeroes from there on
- * * -ENOSPC, -EOPNOTSUPP: as bpf_perf_event_output()
- * * -EAGAIN: the BPF ring buffer has no room now, or is locked by what an NMI came into
+ * * -EINVAL: @rec, its flags or the type of a map is invalid, or the dynptr is empty
+ * * -E2BIG: the record is too long for its header or for the ring buffer, or @rec uses
+ *   fields that this kernel does not know
+ * * -ENOENT: a stack is no longer stored, or the perf array has no event at the index
+ * * -EBUSY: too many nested programs walk stacks or write records
+ * * -EFAULT: the packet is shorter than the dynptr, or not readable.  The record may be
+ *   in a perf ring buffer nevertheless, with zeroes from the unreadable byte on
+ * * -ENOSPC, -EOPNOTSUPP: as for bpf_perf_event_output()
+ * * -EAGAIN: the BPF ring buffer has no room, or the code that an NMI interrupted holds
+ *   its lock
  */
 __bpf_kfunc int bpf_output_record(struct bpf_map *map, const struct bpf_record *rec,
 				  u32 rec__sz, struct bpf_map *stacks__nullable,
@@ -349,7 +355,7 @@ __bpf_kfunc int bpf_output_record(struct bpf_map *map, const struct bpf_record *
 		return -EINVAL;
 
 	guard(preempt)();
-	/* A program that may fault is no reader yet. */
+	/* Programs that may fault do not hold the RCU read lock. */
 	guard(rcu)();
 	add_piece(&out, NULL, (const void *)rec + head, rec__sz - head - known.tail);
 	if (known.stack) {
@@ -384,7 +390,7 @@ static int record_filter(const struct bpf_prog *prog, u32 kfunc_id)
 	    (prog->type == BPF_PROG_TYPE_TRACING &&
 	     prog->expected_attach_type == BPF_TRACE_ITER))
 		return -EACCES;
-	/* Programs for tracing need it to be loaded. */
+	/* Tracing programs needed CAP_PERFMON to be loaded; others are checked here. */
 	return bpf_token_capable(prog->aux->token, CAP_PERFMON) ? 0 : -EACCES;
 }
 
@@ -396,7 +402,7 @@ static const struct btf_kfunc_id_set record_kfunc_set = {
 
 static int __init bpf_record_init(void)
 {
-	/* The first one stands for tracepoints and perf events as well. */
+	/* TRACING stands for tracepoints and perf events as well. */
 	static const enum bpf_prog_type types[] = {
 		BPF_PROG_TYPE_TRACING, BPF_PROG_TYPE_KPROBE, BPF_PROG_TYPE_SCHED_CLS,
 		BPF_PROG_TYPE_SCHED_ACT, BPF_PROG_TYPE_XDP,

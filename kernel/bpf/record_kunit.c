@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of how bpf_output_record() copies the pieces of a record; a part of
- * record.c.
+ * KUnit tests for the copying of pieces in bpf_output_record().  Included by record.c,
+ * so that the tests reach its static functions.
  */
 #include <kunit/test.h>
 
@@ -10,7 +10,7 @@
 #define TAIL	5
 #define TOTAL	(HEAD + BODY + TAIL)
 
-/* A piece that counts what is copied of it, readable up to @good bytes. */
+/* A piece that counts the bytes copied; only its first @good bytes are readable. */
 struct counted {
 	const u8 *data;
 	unsigned long good;
@@ -41,7 +41,7 @@ struct record_test {
 	struct output out;
 };
 
-/* Memory, nothing, a piece that is copied by a function, and memory. */
+/* Four pieces: memory, an empty one, one with a copy function, and memory. */
 static void record_begin(struct record_test *rec, unsigned long good)
 {
 	unsigned int i;
@@ -66,7 +66,7 @@ static int record_test_init(struct kunit *test)
 	return 0;
 }
 
-/* As a ring buffer's pages ask for it: in chunks of any size, which end anywhere. */
+/* A ring buffer's pages may split a record at any byte: copy in chunks of each size. */
 static void record_copies_each_byte_once(struct kunit *test)
 {
 	struct record_test *rec = test->priv;
@@ -85,7 +85,7 @@ static void record_copies_each_byte_once(struct kunit *test)
 	}
 }
 
-/* What is left says where the unreadable bytes begin. */
+/* The copy stops at the first unreadable byte and returns the number of bytes left. */
 static void record_ends_at_what_is_unreadable(struct kunit *test)
 {
 	struct record_test *rec = test->priv;

@@ -2,12 +2,12 @@
 /*
  * A lock-free list of numbers, for free blocks and free records.
  *
- * The head is one 64-bit word {version:32, first:32}; 0 ends a list.  Each number
- * has a link, which @link_of finds.  Every change of the head counts the version
- * up.  A taker reads links that another context may be changing, and its cmpxchg
- * succeeds only if the version is still the same, so that all links it followed
- * were those of the list.  Where more than one number is taken at a time, links must
- * hold valid numbers or 0 also while they are not on a list.
+ * The head is one 64-bit word {version:32, first:32}; number 0 ends a list.  @link_of
+ * returns the address of a number's link.  Every change of the head increments the
+ * version.  A taker reads links that another context may be changing.  Its cmpxchg
+ * succeeds only if the version is unchanged, so all links that it followed were links
+ * of the list.  If callers take more than one number at a time, links must hold valid
+ * numbers or 0 even while their numbers are not on a list.
  *
  * All functions may be called in any context, NMI included.
  */
@@ -23,9 +23,15 @@ static __always_inline u64 stack_list_head(u64 old, u32 first)
 	return ((old >> 32) + 1) << 32 | first;
 }
 
+/* The number of changes to the list. */
+static __always_inline u32 stack_list_version(const atomic64_t *head)
+{
+	return atomic64_read(head) >> 32;
+}
+
 /*
- * Take @nr linked numbers.  Return: the first one, the others follow by their
- * links, or 0 if the list has fewer.
+ * Take @nr linked numbers.  Returns the first one, whose links lead to the others, or
+ * 0 if the list has fewer than @nr numbers.
  */
 static __always_inline u32 stack_list_take(atomic64_t *head, u32 nr,
 					   stack_link_fn link_of,
@@ -59,7 +65,7 @@ static __always_inline u32 stack_list_after(u32 number, u32 distance,
 	return number;
 }
 
-/* Put the numbers from @first to @last, which are linked. */
+/* Put the numbers from @first to @last on the list; they must be linked already. */
 static __always_inline void stack_list_put(atomic64_t *head, u32 first,
 					   u32 last, stack_link_fn link_of,
 					   const void *owner)
@@ -75,8 +81,8 @@ static __always_inline void stack_list_put(atomic64_t *head, u32 first,
 }
 
 /*
- * As stack_list_take(), but take @more numbers as well and put them on @own.  Inserters
- * on many CPUs would meet at @head for each stack otherwise.
+ * Take @nr numbers as stack_list_take() does, and move @more numbers to @own.  Without
+ * this, inserters on many CPUs would contend for @head with each stack.
  */
 static __always_inline u32 stack_list_refill(atomic64_t *head, atomic64_t *own,
 					     u32 nr, u32 more,

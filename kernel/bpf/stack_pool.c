@@ -3,22 +3,22 @@
  * Memory for the words of stored stacks.
  *
  * A stack takes as many blocks of STACK_BLOCK_WORDS words as it needs.  Free blocks
- * are on a lock-free list, so that taking and returning them works in any context,
- * NMI included.  A returned block may be taken again at once: readers notice this,
- * see stack_table.c.  Blocks are not given back to the system before the table goes.
+ * are on lock-free lists, so inserters and deleters can take and return them in any
+ * context, NMI included.  A returned block may be taken again at once; readers detect
+ * this, see stack_table.c.  The pool frees its blocks only when the table is freed.
  *
- * No block is allocated where a stack is stored.  The creator of a map fills the
- * pool, and a worker adds to it before it runs empty.  Both may sleep and reclaim,
- * so a memory cgroup that is full of page cache is no obstacle.  Neither may wake
- * the OOM killer: a profiler must not kill the container that it looks at.
+ * Inserters never allocate memory.  The creator of a map fills the pool, and a worker
+ * adds blocks before the pool runs empty.  Both may sleep and reclaim, so a memory
+ * cgroup full of page cache is no obstacle.  Neither may invoke the OOM killer: a
+ * profiler must not kill the container that it observes.
  */
 #include "stack_list.h"
 #include "stack_pool.h"
 
-/* How long the worker waits when there is no memory. */
+/* Delay before the worker retries a failed allocation. */
 #define STACK_POOL_RETRY_MS	20
 
-/* The worker keeps at least as many blocks free, if the table may need them. */
+/* Minimum number of blocks that the worker keeps free, if the table may need them. */
 #define STACK_POOL_SPARE	STACK_CHUNK_BLOCKS
 
 static u32 blocks_of(u32 nr_words)
@@ -32,13 +32,14 @@ static u32 *block_link(const void *pool, u32 number)
 }
 
 /*
- * The number of blocks to keep free: three quarters of those in use, but not more
- * than the stacks for which there is room are likely to take.
+ * The number of blocks to keep free: three quarters of the blocks in use, but no more
+ * than the stacks that still fit into the table are likely to need.
  */
 static u64 pool_spare(const struct bpf_stack_pool *pool)
 {
 	u64 used = pool->nr_blocks - max(atomic_read(&pool->nr_free), 0);
-	u64 stored = clamp_t(s64, atomic64_read(pool->stored), 1, pool->max_stacks);
+	u64 stored = clamp_t(u32, bpf_stack_count(atomic64_read(pool->stored)), 1,
+			     pool->max_stacks);
 	u64 likely = div64_u64(used * (pool->max_stacks - stored), stored) + used / 64;
 	u64 spare = max_t(u64, used - used / 4, STACK_POOL_SPARE);
 
@@ -46,7 +47,7 @@ static u64 pool_spare(const struct bpf_stack_pool *pool)
 	return min(spare, pool->max_blocks - used);
 }
 
-/* Put the linked blocks from @first, before @end, on the lists of the CPUs in turn. */
+/* Distribute the linked blocks @first to @end - 1 to the lists of the CPUs in turn. */
 static void pool_share(struct bpf_stack_pool *pool, u32 first, u32 end)
 {
 	u32 last;
@@ -64,13 +65,13 @@ static void pool_share(struct bpf_stack_pool *pool, u32 first, u32 end)
 	}
 }
 
-/* Make the @nr blocks of a new chunk known. */
+/* Add a new chunk of @nr blocks. */
 static void pool_add(struct bpf_stack_pool *pool, struct bpf_stack_block *blocks,
 		     u32 nr)
 {
 	u32 base = pool->nr_chunks << STACK_CHUNK_SHIFT, first = base ? base : 1, i;
 
-	/* Number 0 ends a list, so the first block of all is not used. */
+	/* Number 0 ends a list, so the first block of the pool stays unused. */
 	for (i = first; i < base + nr - 1; i++)
 		blocks[i - base].next = i + 1;
 	WRITE_ONCE(pool->chunks[pool->nr_chunks], blocks);
@@ -81,7 +82,7 @@ static void pool_add(struct bpf_stack_pool *pool, struct bpf_stack_block *blocks
 	atomic_add(base + nr - first, &pool->nr_free);
 }
 
-/* The worker: fill up to pool_spare() blocks, or try again later. */
+/* The worker: add chunks until pool_spare() blocks are free, or retry later. */
 static void pool_grow(struct work_struct *work)
 {
 	struct bpf_stack_pool *pool = container_of(to_delayed_work(work),
@@ -91,7 +92,7 @@ static void pool_grow(struct work_struct *work)
 
 	for (;;) {
 		spare = pool_spare(pool);
-		/* Early: the CPU that is to run this may be busy for long. */
+		/* Ask early, as it may take long until the worker gets a CPU. */
 		low = spare - spare / 4;
 		if (atomic_read(&pool->nr_free) < spare) {
 			blocks = bpf_map_kvcalloc(pool->map, STACK_CHUNK_BLOCKS,
@@ -109,8 +110,9 @@ static void pool_grow(struct work_struct *work)
 		}
 		WRITE_ONCE(pool->low, low);
 		/*
-		 * A taker that still sees @asked set had taken its blocks
-		 * before, and the check sees that; pairs with pool_ask().
+		 * A taker that still sees @asked set has taken its blocks
+		 * before this xchg(), so the check below sees them taken.
+		 * Pairs with pool_ask().
 		 */
 		xchg(&pool->asked, 0);
 		if (atomic_read(&pool->nr_free) >= low ||
@@ -134,7 +136,10 @@ static noinline void pool_ask(struct bpf_stack_pool *pool)
 		irq_work_queue(&pool->kick);
 }
 
-/* A reader of the stack that was here may still be reading; full: three rounds. */
+/*
+ * Copy @nr words to a block.  A reader of the block's last stack may still read them.
+ * A full block takes three rounds.
+ */
 static __always_inline void block_fill(u64 *to, const u64 *word, u32 nr)
 {
 	const u64 *end = word + nr;
@@ -150,7 +155,7 @@ static __always_inline void block_fill(u64 *to, const u64 *word, u32 nr)
 		WRITE_ONCE(*to, *word);
 }
 
-/* This CPU has taken @nr blocks, or returned -@nr. */
+/* Account for @nr blocks that this CPU has taken, or returned if @nr is negative. */
 static void pool_account(struct bpf_stack_pool *pool, struct bpf_stack_cpu *own, int nr)
 {
 	if (pool->batch) {
@@ -163,7 +168,7 @@ static void pool_account(struct bpf_stack_pool *pool, struct bpf_stack_cpu *own,
 		pool_ask(pool);
 }
 
-/* Put back @nr linked blocks. */
+/* Return @nr linked blocks to this CPU's list, or to the common one. */
 static void pool_return(struct bpf_stack_pool *pool, u32 number, u32 nr)
 {
 	u32 last = stack_list_after(number, nr - 1, block_link, pool);
@@ -174,7 +179,7 @@ static void pool_return(struct bpf_stack_pool *pool, u32 number, u32 nr)
 	pool_account(pool, own, -(int)nr);
 }
 
-/* Take @nr blocks from another CPU, and some more for @own. */
+/* Take @nr blocks from another CPU's list, and a batch of more blocks for @own. */
 static u32 pool_steal(struct bpf_stack_pool *pool, struct bpf_stack_cpu *own, u32 nr)
 {
 	u32 i, at = own - pool->cpus, first;
@@ -195,7 +200,7 @@ static u32 pool_steal(struct bpf_stack_pool *pool, struct bpf_stack_cpu *own, u3
 	return 0;
 }
 
-/* Take @nr blocks one by one, from wherever there are any. */
+/* Collect @nr blocks one by one from the lists of all CPUs. */
 static u32 pool_gather(struct bpf_stack_pool *pool, struct bpf_stack_cpu *own, u32 nr)
 {
 	u32 first = 0, number, i = 0, n = 0;
@@ -219,7 +224,7 @@ static u32 pool_gather(struct bpf_stack_pool *pool, struct bpf_stack_cpu *own, u
 	return 0;
 }
 
-/* This CPU has not got @nr blocks. */
+/* Get @nr blocks from other CPUs; if that fails, ask the worker. */
 static noinline u32 pool_refill(struct bpf_stack_pool *pool, struct bpf_stack_cpu *own, u32 nr)
 {
 	u32 first = 0;
@@ -235,16 +240,14 @@ static noinline u32 pool_refill(struct bpf_stack_pool *pool, struct bpf_stack_cp
 }
 
 /**
- * bpf_stack_pool_take - take blocks and fill them
- * @pool:	The pool.
- * @word:	What to put into them.
+ * bpf_stack_pool_take - take blocks and fill them with words
+ * @pool:	Pool to take the blocks from.
+ * @word:	Words to store.
  * @nr:		Number of words, at least one.
  *
- * Any context, NMI included.
- *
- * Return: the number of the first block, which the caller owns with those linked
- * to it, or 0 if there are not enough free blocks now; the worker has been asked
- * for more then.
+ * Context: Any, NMI included.
+ * Return: the number of the first block.  The caller owns this block and those linked
+ * to it.  0 if too few blocks are free; the worker has then been asked for more.
  */
 u32 bpf_stack_pool_take(struct bpf_stack_pool *pool, const u64 *word, u32 nr)
 {
@@ -271,11 +274,11 @@ u32 bpf_stack_pool_take(struct bpf_stack_pool *pool, const u64 *word, u32 nr)
 
 /**
  * bpf_stack_pool_put - return blocks
- * @pool:	The pool.
- * @number:	The first block, from bpf_stack_pool_take().
- * @nr:		The number of words it was asked for.
+ * @pool:	Pool that the blocks were taken from.
+ * @number:	Number of the first block, from bpf_stack_pool_take().
+ * @nr:		Number of words passed to bpf_stack_pool_take().
  *
- * Any context, NMI included.
+ * Context: Any, NMI included.
  */
 void bpf_stack_pool_put(struct bpf_stack_pool *pool, u32 number, u32 nr)
 {
@@ -284,13 +287,14 @@ void bpf_stack_pool_put(struct bpf_stack_pool *pool, u32 number, u32 nr)
 
 /**
  * bpf_stack_pool_fill - add blocks before the pool is used
- * @pool:	The pool.
- * @nr:		Number of blocks that there should be.
- * @node:	NUMA node of their memory.
+ * @pool:	Pool to fill.
+ * @nr:		Number of blocks that the pool is to have.
+ * @node:	NUMA node of the blocks.
  *
- * May sleep.  The caller's memory cgroup is charged.
+ * The memory is charged to the caller's memory cgroup.
  *
- * Return: 0 or -ENOMEM
+ * Context: Process context.  May sleep.
+ * Return: 0, or -ENOMEM if memory is short.
  */
 int bpf_stack_pool_fill(struct bpf_stack_pool *pool, u64 nr, int node)
 {
@@ -298,29 +302,31 @@ int bpf_stack_pool_fill(struct bpf_stack_pool *pool, u64 nr, int node)
 	u32 n;
 
 	while (pool->nr_blocks < nr) {
-		/* One more, as number 0 is not used. */
+		/* One more, as block 0 stays unused. */
 		n = min_t(u64, nr - pool->nr_blocks + 1, STACK_CHUNK_BLOCKS);
 		blocks = bpf_map_area_alloc(n * sizeof(*blocks), node);
 		if (!blocks)
 			return -ENOMEM;
 		pool_add(pool, blocks, n);
 	}
-	/* How long the stacks will be is not known yet. */
+	/* A guess: the length of the stacks is not known yet. */
 	pool->low = pool->nr_blocks / 2;
 	return 0;
 }
 
 /**
- * bpf_stack_pool_init - make an empty pool
- * @pool:	Zeroed memory.
- * @max_stacks:	Stacks that the table holds.
- * @max_words:	Words of the longest one.
- * @stored:	Where the table counts its stacks.
- * @node:	NUMA node of the directory.
+ * bpf_stack_pool_init - initialise an empty pool
+ * @pool:	Zeroed memory for the pool.
+ * @max_stacks:	Maximum number of stacks in the table.
+ * @max_words:	Number of words of the longest stack.
+ * @stored:	Counter of the table's stacks.
+ * @node:	NUMA node of the array of chunks.
  *
- * May sleep.
+ * After success, the caller must call bpf_stack_pool_destroy().
  *
- * Return: 0, -E2BIG or -ENOMEM; bpf_stack_pool_destroy() is due only after 0
+ * Context: Process context.  May sleep.
+ * Return: 0; -E2BIG if the pool would need too many chunks; -ENOMEM if memory is
+ * short.
  */
 int bpf_stack_pool_init(struct bpf_stack_pool *pool, u32 max_stacks,
 			u32 max_words, const atomic64_t *stored, int node)
@@ -330,7 +336,7 @@ int bpf_stack_pool_init(struct bpf_stack_pool *pool, u32 max_stacks,
 	pool->max_stacks = max_stacks;
 	pool->max_blocks = (u64)max_stacks * blocks_of(max_words) +
 			   STACK_POOL_SPARE;
-	/* The first chunk may have fewer blocks than others, and so may the last. */
+	/* The first and the last chunk may have fewer blocks than the others. */
 	max_chunks = (pool->max_blocks >> STACK_CHUNK_SHIFT) + 3;
 	if (max_chunks > U32_MAX >> STACK_CHUNK_SHIFT)
 		return -E2BIG;
@@ -350,16 +356,16 @@ int bpf_stack_pool_init(struct bpf_stack_pool *pool, u32 max_stacks,
 }
 
 /**
- * bpf_stack_pool_destroy - free a pool that nobody uses any more
- * @pool:	The pool.
+ * bpf_stack_pool_destroy - free the memory of a pool
+ * @pool:	Pool that no other context uses any more.
  *
- * May sleep.
+ * Context: Process context.  May sleep.
  */
 void bpf_stack_pool_destroy(struct bpf_stack_pool *pool)
 {
 	u32 i;
 
-	/* Neither starts again: only a taker asks. */
+	/* Only takers queue these, and none is left. */
 	irq_work_sync(&pool->kick);
 	cancel_delayed_work_sync(&pool->grow);
 	for (i = 0; i < pool->nr_chunks; i++)

@@ -4,17 +4,17 @@
 
 #include "stack_table_internal.h"
 
-/* Words in a block; with its link it fills two cache lines. */
+/* Words in a block, which fills two cache lines with its link. */
 #define STACK_BLOCK_WORDS	15
 
-/* Blocks in a chunk of memory. */
+/* Blocks in a chunk, the unit in which memory is allocated. */
 #define STACK_CHUNK_SHIFT	8
 #define STACK_CHUNK_BLOCKS	BIT(STACK_CHUNK_SHIFT)
 
 /**
- * struct bpf_stack_block - some words of a stack
- * @next:	Next block of the stack, or of the free list; 0: none.
- * @word:	The words.
+ * struct bpf_stack_block - a block of words of a stack
+ * @next:	Number of the next block of the stack or of the free list, or 0.
+ * @word:	Words of the stack.
  */
 struct bpf_stack_block {
 	u32 next;
@@ -22,20 +22,20 @@ struct bpf_stack_block {
 };
 
 /*
- * How many blocks, and records, a CPU takes for later, at most and at least: a table
- * with less for each CPU has only common lists.
+ * Maximum and minimum number of blocks, and of records, that a CPU takes ahead.  A
+ * table with fewer than the minimum for each CPU has only common lists.
  */
 #define STACK_CPU_BATCH		16U
 #define STACK_CPU_BATCH_MIN	4U
 
 /**
- * struct bpf_stack_cpu - what a CPU has for its next stacks
+ * struct bpf_stack_cpu - free blocks and records of one CPU
  * @blocks:	List of free blocks.
  * @recs:	List of free records.
- * @taken:	Blocks taken that @nr_free of the pool does not know of yet, or, if
- *		negative, blocks returned.
+ * @taken:	Number of blocks taken but not yet subtracted from @nr_free of the
+ *		pool.  Negative if more blocks were returned than taken.
  *
- * Other CPUs take from here only when the common lists are empty.
+ * Other CPUs take from these lists only when they find no block or record elsewhere.
  */
 struct bpf_stack_cpu {
 	atomic64_t blocks;
@@ -44,25 +44,26 @@ struct bpf_stack_cpu {
 } ____cacheline_aligned_in_smp;
 
 /**
- * struct bpf_stack_pool - the blocks of a table
- * @chunks:	Memory by block number.
- * @map:	The map whose memory cgroup is charged, once it has one.
- * @stored:	Number of stacks in the table.
- * @bytes:	Memory taken.  Written where chunks are added: first by the creator
- *		of the map, then by the worker.
- * @nr_blocks:	Blocks there are.  Written as @bytes.
- * @nr_chunks:	Chunks there are.  Written as @bytes.
- * @max_blocks:	Blocks that the table needs in the worst case.
- * @max_stacks:	Stacks that the table holds.
- * @low:	Number of free blocks below which the worker is asked for more.
- * @asked:	The worker has been asked and has not finished.
- * @kick:	Asks the worker from any context.
- * @grow:	The worker.
+ * struct bpf_stack_pool - memory for the words of a table's stacks
+ * @chunks:	Chunks of blocks, indexed by block number >> STACK_CHUNK_SHIFT.
+ * @map:	Map whose memory cgroup is charged for blocks that the worker adds.
+ * @stored:	Count of the table, see bpf_stack_count().
+ * @bytes:	Bytes allocated for blocks.  Only the creator of the map writes this,
+ *		@nr_blocks and @nr_chunks; later only the worker does.
+ * @nr_blocks:	Number of usable blocks.
+ * @nr_chunks:	Number of chunks.
+ * @max_blocks:	Number of blocks that the table needs in the worst case.
+ * @max_stacks:	Maximum number of stacks in the table.
+ * @low:	Number of free blocks below which takers ask the worker for more.
+ * @asked:	Set if a taker has asked the worker, and the worker has not finished.
+ * @kick:	Queues the worker; usable in any context.
+ * @grow:	Work that adds blocks.
  * @cpus:	Free blocks and records of each CPU.
- * @batch:	How many a CPU takes for later; 0: the CPUs have no lists.
- * @next_cpu:	The CPU that gets the next blocks.
- * @free:	List of the other free blocks.
- * @nr_free:	Their number.
+ * @batch:	Number of blocks or records that a CPU takes ahead, or 0 if the CPUs
+ *		have no lists of their own.
+ * @next_cpu:	CPU that gets the next new blocks.
+ * @free:	List of all free blocks if @batch is 0, otherwise unused.
+ * @nr_free:	Number of free blocks, see &struct bpf_stack_cpu.taken.
  */
 struct bpf_stack_pool {
 	struct bpf_stack_block **chunks;
@@ -82,24 +83,37 @@ struct bpf_stack_pool {
 	u32 batch;
 	u32 next_cpu;
 
-	/* Written with one in @batch new stacks. */
+	/*
+	 * Written when stacks are stored, though with @batch only once for that many
+	 * blocks, so kept apart from the constant fields.
+	 */
 	atomic64_t free ____cacheline_aligned_in_smp;
 	atomic_t nr_free;
 };
 
 /*
- * The block with the number @number.  Number 0 ends a list: its block is never
- * part of a stack, but a reader of a stack that is being deleted may come to it.
+ * The block with the number @number.  Number 0 ends a list.  Its block is never part
+ * of a stack, but a reader may reach it while another context deletes the stack.
  */
 static __always_inline struct bpf_stack_block *
 bpf_stack_block(const struct bpf_stack_pool *pool, u32 number)
 {
 	/*
-	 * The chunk was there before any of its numbers: the number's load
-	 * pairs with the cmpxchg that put it on the free list.
+	 * pool_add() sets the chunk before it puts its blocks on a free list: the
+	 * load of the number pairs with the cmpxchg in stack_list_put().
 	 */
 	return READ_ONCE(pool->chunks[number >> STACK_CHUNK_SHIFT]) +
 	       (number & (STACK_CHUNK_BLOCKS - 1));
+}
+
+/*
+ * The number of stacks in a table's count, whose upper half is the number of removals.
+ * The lower half is negative for a moment if a stack is removed before its inserter
+ * has counted it.
+ */
+static inline u32 bpf_stack_count(s64 count)
+{
+	return max_t(s32, count, 0);
 }
 
 int bpf_stack_pool_init(struct bpf_stack_pool *pool, u32 max_stacks,

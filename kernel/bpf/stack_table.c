@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A set of call stacks, each known by a small number, for
- * BPF_MAP_TYPE_STACK_TRACE.
+ * A set of call stacks, each with a numeric id, for BPF_MAP_TYPE_STACK_TRACE.
  *
- * Every function may be called in any context, NMI included, except init and
- * destroy.  No function takes a lock or waits for another CPU or for the code that
- * it interrupted.  The caller stays on its CPU.  What the table promises:
+ * All functions but init and destroy may be called in any context, NMI included.
+ * No function takes a lock, and none waits for another CPU or for the code that it
+ * interrupted.  The caller must stay on its CPU.  The table guarantees:
  *
- *  - A table of N entries holds N different stacks.  An insertion fails only
- *    with -ENOMEM: N stacks are stored, or there is no memory.
- *  - An id names one stack until that stack is deleted, and nothing for the
- *    next 2^29 insertions.
- *  - Reading takes nothing away, and a stored stack is always found.
- *  - The same stack is stored once, however many insert it at the same time.
+ *  - A table of N entries holds N different stacks.  An insertion fails only with
+ *    -ENOMEM, when N stacks are stored or when no memory is available.
+ *  - An id names one stack until that stack is deleted.  After that it names no
+ *    stack for the next 2^29 insertions.
+ *  - Reading never removes a stack, and a lookup always finds a stored stack.
+ *  - Each stack is stored once, even if many CPUs insert it at the same time.
  *
  * Layout:
  *
@@ -26,99 +25,106 @@
  *                                                                   v
  *   pool                                          blocks of words, linked
  *
- * A stack's home is a line of eight words, a cache line, chosen by its hash.  The
- * stack is in the first line from there that has a free cell.  There are 7/4 cells
- * for each entry, so that nineteen of twenty stacks are at home even in a full
- * table, and a cell says enough of the hash that only a match is followed.  ctl
- * says how far from home the stacks of this home went ("reach"): a search reads the
- * lines from home up to there.  A search does not stop at a free cell, so deleting
- * is to clear the cell; there are no tombstones, and nothing rots.  The other half
- * of ctl is a version, which lets a deleter lower the reach, see shrink().
+ * The hash of a stack selects its home: a line of eight words, one cache line.  The
+ * stack goes into the first line from there that has a free cell.  The table has 7/4
+ * cells for each entry, so nineteen of twenty stacks are at home even in a full
+ * table.  A cell holds enough of the hash that lookups follow almost only matches.
  *
- * Storing a stack takes three steps on the cells:
+ * One half of ctl is the reach: how far from home stacks of this home were stored.
+ * A lookup reads the lines from home up to the reach, and does not stop at a free
+ * cell.  Deletion therefore only clears the cell; no tombstones are needed, and
+ * lookups do not degrade over time.  The other half of ctl is a version, which lets
+ * a deleter lower the reach, see ctl_shrink().
+ *
+ * An inserter stores a stack in three steps on the cells:
  *
  *   claim    a free cell := {hash, pending, id}     one cmpxchg
- *   settle   look at all the cells where the same stack may be.  Stored: give
- *            up the claim, the other id is the answer.  Pending: its owner is
- *            in this function as well, on another CPU or interrupted by us, so
- *            waiting is no choice.  The claim that is nearer to home goes on:
- *            clear the other one, even if it is ours; when it was ours, go on
- *            with that one in its owner's place.
+ *   settle   look at all cells that may hold the same stack.  If one is stored,
+ *            give up the claim and return that cell's id.  If one is pending, its
+ *            owner is inserting too, on another CPU or interrupted by us, so we
+ *            must not wait for it.  The claim nearer to home wins: clear the other
+ *            one, even if it is ours.  If it was ours, finish the winning claim in
+ *            its owner's place.
  *   confirm  {hash, pending, id} -> {hash, id}      one cmpxchg
  *
- * Only a confirmed cell is an answer to a search, so an id is handed out only
- * after this step, by the owner of the claim or a helper.  Why two cells A and B of
- * the same stack cannot both be confirmed: before either is, somebody settles who
- * saw it claimed.  If the one for A did not see B, then B was claimed after that
- * look, so the one who settles for B looks at A's cell after A's claim and sees it.
- * A cell's word is never used again, since each release of a record changes its id:
- * no cmpxchg takes a new claim for the one that was looked at.
+ * Lookups accept only confirmed cells, so the owner of a claim, or a helper, returns
+ * an id only after this step.  Two cells A and B of the same stack cannot both be
+ * confirmed: before a cell is confirmed, a context that saw it claimed settles it.
+ * If the context that settled A did not see B, then B was claimed after that look.
+ * The context that settles B then looks at A's cell after A was claimed, and sees it.
+ * The word of a cell never recurs while it matters, since each release of a record
+ * changes the record's id.  No cmpxchg can mistake a new claim for the claim that was
+ * looked at.
  *
- * This needs no bound on tries: a claim is cleared only for one that is stored
- * or nearer, and to be nearer over and over takes others who delete.  One cmpxchg
- * for all three steps would do if nobody deleted, as then all who insert the same
- * stack meet at the same free cell.
+ * The number of tries needs no bound.  A claim is cleared only in favour of a cell
+ * that is stored or nearer, and nearer cells become free over and over only if others
+ * keep deleting.  If no context ever deleted, one cmpxchg could replace all three
+ * steps, as all inserters of the same stack would meet at the same free cell.
  *
  * Lifetime of a record and its blocks:
  *
  *   take from the free lists        (A) private
  *   fill, claim                     (B) readable through the cell
  *   settle, confirm                 stored
- *   cell := 0                       (C) not there any more; the context whose
- *                                   cmpxchg does this, to a stored cell or a
- *                                   claim, owns record and blocks
+ *   cell := 0                       (C) removed; the context whose cmpxchg clears
+ *                                   the cell, stored or pending, now owns record
+ *                                   and blocks
  *   next id, put on the free lists  (D) may be taken again at once
  *
- * There is no grace period.  A reader may find a record and read it while it is
- * released and filled for another stack, so it reads the cell, then record and
- * words, and then the cell again.  If the cell has not changed, nobody had cleared
- * it before the reads; if it has, the stack was deleted meanwhile and what was read
- * is thrown away.  Every number that a reader follows is valid at any time.
+ * There is no grace period.  A context may release a record and fill it for another
+ * stack while a reader reads it.  A reader therefore reads the cell, then record and
+ * words, and then the cell again.  If the cell is unchanged, the record belonged to
+ * the stack throughout the reads.  If it has changed, the stack was deleted
+ * meanwhile, and the reader discards what it read.  Every index and block number
+ * that a reader follows is valid at any time.
  *
  * Ordering:
  *
- *  - Only a cmpxchg that succeeds is a full barrier.  The proof above needs that of
- *    claim, against the loads of settle.  A failed cmpxchg on a cell orders
- *    nothing, and nothing relies on it: its caller looks again at what it returned.
- *  - (B) pairs with the loads of record and words in rec_equal(), which depend on the
- *    cell by address, and with the acquire in stored_get().
+ *  - Only a successful cmpxchg is a full barrier.  The proof above needs the one of
+ *    claim, against the loads of settle.  A failed cmpxchg on a cell orders nothing,
+ *    and nothing relies on it: its caller checks the returned value again.
+ *  - (B) pairs with the loads of record and words in rec_equal(), which have an
+ *    address dependency on the cell, and with the acquire in stored_get().
  *  - (C), then (D), then (A) by the next owner, each a successful cmpxchg, order the
  *    clearing of a cell before the writes of the next owner.  They pair with
  *    smp_rmb() in still_there().  tools/testing/stack_table/litmus has the proofs.
- *  - shrink() has to read ctl before the lines up to the reach that it found there.
- *    Their addresses depend on the reach, but a compiler may know a reach by
- *    comparison, so this is an acquire.  It pairs with cover(), whose cmpxchg follows
- *    the claim.
- *  - settle() needs no order between ctl and the far lines: both are read after the
- *    claim.  If it misses a raised reach or a far cell, the one who made it looks
- *    after our claim.
+ *  - ctl_shrink() must read ctl before the lines up to the reach that it found there.
+ *    The addresses of the lines depend on the reach, but the compiler may replace the
+ *    reach by a constant that it was compared with.  The read is therefore an
+ *    acquire.  It pairs with ctl_cover(), whose cmpxchg follows the claim.
+ *  - claim_settle() needs no order between ctl and the far lines, as it reads both
+ *    after the claim.  If it misses a raised reach or a far cell, the inserter that
+ *    wrote it looks for cells after our claim.
  */
 #include "stack_list.h"
 #include "stack_table.h"
 
-/* Words in a line: one cache line.  The tests use shorter ones as well. */
+/* Words in a line, which is one cache line.  Some tests use shorter lines. */
 #ifndef STACK_LINE
 #define STACK_LINE		8
 #endif
 
 #define STACK_PENDING		BIT_ULL(31)
 
+/* Added to the count: one stack fewer and one more removal, see bpf_stack_count(). */
+#define STACK_COUNT_REMOVE	(BIT_ULL(32) - 1)
+
 /*
- * Room on top of max_entries, for each CPU: in each of its four contexts, one
- * claim and one stack that was stored at the same time as the last entry.
+ * Records on top of max_entries, for each CPU.  Each of its four contexts may have
+ * one claim, and may have stored one stack at the same time as the last entry.
  */
 #define STACK_EXTRA		8
 
-/* Blocks at creation at most, 4 MiB: the worker has time to bring the others. */
+/* Maximum number of blocks at creation, 4 MiB.  The worker adds the others in time. */
 #define STACK_FILL_MAX		BIT(15)
 
-/* Blocks of a small table, 128 KiB, if its stacks may need as many. */
+/* Blocks of a small table at creation, 128 KiB, if its stacks may need that many. */
 #define STACK_FILL_SMALL	BIT(10)
 
-/* Blocks at creation at least, with number 0 a page. */
+/* Minimum number of blocks at creation; with block 0 they fill a page. */
 #define STACK_FILL_MIN		31U
 
-/* Never 0, so that the cell of index 0, generation 0 is not a free one. */
+/* Never 0, so the cell of index 0, generation 0 differs from a free cell. */
 static u32 hash_tag(u64 hash)
 {
 	return (u32)hash;
@@ -160,7 +166,7 @@ static u32 line_distance(const struct bpf_stack_table *table, u32 from, u32 to)
 	return to >= from ? to - from : to + (table->nr_lines - from);
 }
 
-/* A word as 32 bits: what jhash2() hashes.  Two loads are less than a shift. */
+/* Fold a word to the 32 bits that jhash2() hashes.  Two loads cost less than a shift. */
 static __always_inline u32 word_fold(const u64 *word)
 {
 	const u32 *half = (const u32 *)word;
@@ -170,21 +176,21 @@ static __always_inline u32 word_fold(const u64 *word)
 
 /**
  * bpf_stack_table_hash - hash a stack
- * @table:	Gives the seed.
- * @word:	The stack's words.
- * @nr:		Their number.
+ * @table:	Table whose seed is used.
+ * @word:	Words of the stack.
+ * @nr:		Number of words.
  *
- * This is jhash2() of the words, each folded to 32 bits as it is read: one mix for
- * three frames instead of one and a half, and no buffer.  jhash2() returns one of
- * its three registers; here a second one makes it 64 bits.
+ * This is jhash2() of the words, each folded to 32 bits as it is read.  Folding
+ * needs no buffer and takes one mix for three frames, not for one and a half.
+ * jhash2() returns one of its three registers; here a second one makes it 64 bits.
  *
- * Somebody who can choose return addresses can choose stacks that collide: two
- * words whose halves have the same sum are the same to the hash, whatever the seed.
- * Colliding stacks are stored all the same, each in a line farther from home, and
- * told apart by all their words.
+ * A program that chooses its return addresses can choose stacks that collide: the
+ * hash does not distinguish two words whose halves have the same sum, whatever the
+ * seed.  The table stores colliding stacks all the same, in lines farther from home,
+ * and compares all their words to tell them apart.
  *
- * Return: the hash, an odd number: the lower half selects the line, the whole is
- * what BPF_F_FAST_STACK_CMP compares
+ * Return: the hash, an odd number.  The lower half selects the line;
+ * BPF_F_FAST_STACK_CMP compares all 64 bits.
  */
 u64 bpf_stack_table_hash(const struct bpf_stack_table *table, const u64 *word,
 			 u32 nr)
@@ -212,8 +218,9 @@ u64 bpf_stack_table_hash(const struct bpf_stack_table *table, const u64 *word,
 }
 
 /*
- * @a is in a block, and may be changing: its stack may be deleted, and the block
- * taken again.  A full block is three rounds.
+ * Compare the words at @a, in a block, with those at @b.  The words at @a may change
+ * meanwhile: other contexts may delete the stack and reuse the block.  A full block
+ * takes three rounds.
  */
 static __always_inline bool words_equal(const u64 *a, const u64 *b, u32 nr)
 {
@@ -233,7 +240,7 @@ static __always_inline bool words_equal(const u64 *a, const u64 *b, u32 nr)
 	return true;
 }
 
-/* Whether the blocks from @number on have the @nr words at @word. */
+/* Whether the blocks from @number on hold the @nr words at @word. */
 static noinline bool blocks_equal(const struct bpf_stack_table *table,
 				  u32 number, const u64 *word, u32 nr)
 {
@@ -249,7 +256,7 @@ static noinline bool blocks_equal(const struct bpf_stack_table *table,
 	return true;
 }
 
-/* Whether @rec is the stack of @key; valid only if still_there() afterwards. */
+/* Whether @rec holds the stack of @key; valid only if still_there() afterwards. */
 static __always_inline bool rec_equal(const struct bpf_stack_table *table,
 				      const struct bpf_stack_rec *rec,
 				      const struct bpf_stack_key *key)
@@ -275,8 +282,8 @@ static struct bpf_stack_rec *rec_of(const struct bpf_stack_table *table, u32 id)
 }
 
 /*
- * Called after reading what @cell stands for: false if it was cleared, so that what
- * was read may be of another stack.
+ * Check @cell again after reading the record and words that it leads to.  Returns
+ * false if the cell has changed: the caller may have read parts of another stack then.
  */
 static __always_inline bool still_there(const atomic64_t *cell, u64 word)
 {
@@ -285,7 +292,7 @@ static __always_inline bool still_there(const atomic64_t *cell, u64 word)
 	return likely((u64)atomic64_read(cell) == word);
 }
 
-/* The id of the stack of @key, or -ENOENT. */
+/* Look up the stack of @key.  Returns its id, or -ENOENT if it is not stored. */
 static __always_inline int find_key(const struct bpf_stack_table *table,
 				    const struct bpf_stack_key *key)
 {
@@ -295,8 +302,9 @@ static __always_inline int find_key(const struct bpf_stack_table *table,
 	u64 cell;
 
 	/*
-	 * An inserter raises the reach before it confirms, and a deleter lowers
-	 * it only down to a line with a stack: see cover() and shrink().
+	 * An inserter raises the reach before it confirms a stack, and a deleter
+	 * never lowers it below a line that holds one, so the reach covers all
+	 * stored stacks.  See ctl_cover() and ctl_shrink().
 	 */
 	reach = ctl_reach(atomic64_read(cells));
 	for (;;) {
@@ -317,16 +325,16 @@ static __always_inline int find_key(const struct bpf_stack_table *table,
 	}
 }
 
-/* A free record's link; @nr of a free record means nothing else. */
+/* Link of record number @number in its free list: a free record's @nr is unused. */
 static u32 *rec_link(const void *table, u32 number)
 {
 	const struct bpf_stack_table *t = table;
 
-	/* A record that is not free has no link: what is here may be any number. */
+	/* A taker may follow a record that is no longer free, whose @nr is any number. */
 	return &t->recs[(number - 1) & (t->nr_index - 1)].nr;
 }
 
-/* Take a record from @head, and some more for @own. */
+/* Take a record from @head, and a batch of more records for the CPU's list @own. */
 static u32 rec_take_from(struct bpf_stack_table *table, atomic64_t *head,
 			 atomic64_t *own)
 {
@@ -336,13 +344,17 @@ static u32 rec_take_from(struct bpf_stack_table *table, atomic64_t *head,
 	return number ?: stack_list_take(head, 1, rec_link, table);
 }
 
-static noinline u32 rec_refill(struct bpf_stack_table *table, atomic64_t *own)
+/*
+ * Take a record from the common lists, with a batch of more for @own.  If both are
+ * empty, take one from the list of any CPU.
+ */
+static u32 rec_take_any(struct bpf_stack_table *table, atomic64_t *own)
 {
 	u32 turn = READ_ONCE(table->turn), number, i;
 
 	number = rec_take_from(table, &table->free[turn % 2], own);
 	if (unlikely(!number)) {
-		/* If another context has changed it, leave it as it is. */
+		/* If this fails, another context has switched the lists already. */
 		cmpxchg(&table->turn, turn, turn + 1);
 		number = rec_take_from(table, &table->free[(turn + 1) % 2], own);
 	}
@@ -352,13 +364,55 @@ static noinline u32 rec_refill(struct bpf_stack_table *table, atomic64_t *own)
 	return number;
 }
 
+/* The number of changes to all lists of free records. */
+static u64 rec_lists_version(const struct bpf_stack_table *table)
+{
+	u64 sum = stack_list_version(&table->free[0]);
+	u32 i;
+
+	sum += stack_list_version(&table->free[1]);
+	for (i = 0; i < nr_cpu_ids; i++)
+		sum += stack_list_version(&table->pool.cpus[i].recs);
+	return sum;
+}
+
 /*
- * Take a free record, of those that this CPU has, or else of the common ones.  Of
- * these there are two lists: one to take from, one to put on.  When
- * the first is empty they change roles, so that a record comes back after all
- * others had their turn, and its ids last as long as can be.  Returns its index, or
- * -1 when there is none, which takes more insertions at a time than STACK_EXTRA
- * allows for.
+ * Each list was empty when this context looked at it, but other contexts may have put
+ * records on one list while it looked at the next.  No record is free only if no list
+ * changes during a pass over all of them.  If one does, another context has made
+ * progress, so this loop is lock-free.
+ */
+static noinline u32 rec_take_again(struct bpf_stack_table *table, atomic64_t *own)
+{
+	u64 version;
+	u32 number;
+
+	do {
+		version = rec_lists_version(table);
+		/* Read the versions before the lists ... */
+		smp_rmb();
+		number = rec_take_any(table, own);
+		/* ... and again after the last list: every change counts a version up. */
+		smp_rmb();
+	} while (!number && rec_lists_version(table) != version);
+	return number;
+}
+
+static noinline u32 rec_refill(struct bpf_stack_table *table, atomic64_t *own)
+{
+	u32 number = rec_take_any(table, own);
+
+	return likely(number) ? number : rec_take_again(table, own);
+}
+
+/*
+ * Take a free record from this CPU's list, or else from the common lists.  Contexts
+ * take records from one of the two common lists and put them on the other.  When the
+ * first is empty the lists change roles.  So a record is reused only after all other
+ * records, and its generations last as long as possible.
+ *
+ * Returns the record's index, or -1 if no record is free.  That takes more
+ * simultaneous insertions than STACK_EXTRA allows for.
  */
 static s64 rec_take(struct bpf_stack_table *table)
 {
@@ -370,7 +424,7 @@ static s64 rec_take(struct bpf_stack_table *table)
 	return (s64)(number ?: rec_refill(table, own)) - 1;
 }
 
-/* Return the record with the index @index; nobody may find its blocks any more. */
+/* Put the record at @index on a free list; no cell may lead to its blocks any more. */
 static void rec_put(struct bpf_stack_table *table, u32 index)
 {
 	u32 turn = READ_ONCE(table->turn);
@@ -379,8 +433,8 @@ static void rec_put(struct bpf_stack_table *table, u32 index)
 		       rec_link, table);
 }
 
-/* Free what an id stood for; the caller is the only owner, and no cell has the id. */
-static void release(struct bpf_stack_table *table, u32 id)
+/* Free the record and blocks of @id, which the caller owns.  No cell may have @id. */
+static void rec_release(struct bpf_stack_table *table, u32 id)
 {
 	struct bpf_stack_rec *rec = rec_of(table, id);
 
@@ -390,7 +444,10 @@ static void release(struct bpf_stack_table *table, u32 id)
 	rec_put(table, bpf_stack_table_index(table, id));
 }
 
-/* A claim, maybe another inserter's: its stack, where that is at home, its cell. */
+/*
+ * A claim of this or another inserter: the stack, its home line, the position of the
+ * claimed cell and the word in it.
+ */
 struct stack_claim {
 	const struct bpf_stack_key *key;
 	u32 home;
@@ -398,7 +455,7 @@ struct stack_claim {
 	u64 cell;
 };
 
-/* Claim the first free cell from home, for @rec; false: there is none. */
+/* Claim the first free cell from home for @rec.  Returns false if no cell is free. */
 static bool claim_cell(struct bpf_stack_table *table, struct stack_claim *claim,
 		       struct bpf_stack_rec *rec)
 {
@@ -411,7 +468,7 @@ static bool claim_cell(struct bpf_stack_table *table, struct stack_claim *claim,
 		for (i = 1; i < STACK_LINE; i++) {
 			if (atomic64_read(&cells[i]))
 				continue;
-			/* Read by stored_get() once the cell is confirmed. */
+			/* stored_get() reads this once the cell is confirmed. */
 			WRITE_ONCE(rec->cell, line + i);
 			if (atomic64_cmpxchg(&cells[i], 0, claim->cell))
 				continue;
@@ -423,12 +480,12 @@ static bool claim_cell(struct bpf_stack_table *table, struct stack_claim *claim,
 }
 
 /*
- * Make searches from @home go at least @distance lines, and say how far they go.
- * Called between claim and confirm.  The version makes every shrink() fail that
- * began before and may not have seen the claimed cell.  At home there is nothing
- * to cover: no shrink() goes below 0.
+ * Raise the reach of @home to at least @distance lines, and return it.  Called
+ * between claim and confirm.  The new version makes each ctl_shrink() fail that began
+ * earlier and may have missed the claimed cell.  Cells at home need no cover, as no
+ * ctl_shrink() lowers the reach below 0.
  */
-static u32 cover(struct bpf_stack_table *table, u32 home, u32 distance)
+static u32 ctl_cover(struct bpf_stack_table *table, u32 home, u32 distance)
 {
 	atomic64_t *ctl = &table->cells[home * STACK_LINE];
 	u64 old = atomic64_read(ctl), seen;
@@ -444,7 +501,7 @@ static u32 cover(struct bpf_stack_table *table, u32 home, u32 distance)
 	}
 }
 
-/* Any cell in @line, stored or pending, whose home is @home? */
+/* Whether any cell in @line, stored or pending, has @home as its home. */
 static bool line_has_home(const struct bpf_stack_table *table, u32 line,
 			  u32 home)
 {
@@ -460,13 +517,13 @@ static bool line_has_home(const struct bpf_stack_table *table, u32 line,
 }
 
 /*
- * A cell away from @home has been cleared: lower the reach to the farthest that
- * is left.  An inserter that claims a cell while we look calls cover() after its
- * claim: either we see its cell, or our cmpxchg sees another version.  When the
- * cmpxchg fails, the reach stays too high until the next such deletion: slower,
- * not wrong.
+ * Lower the reach of @home to its farthest cell, after one away from @home has been
+ * cleared.  An inserter that claims a cell meanwhile calls ctl_cover() after its
+ * claim: either we see its cell, or our cmpxchg finds another version and fails.  The
+ * reach then stays too high until the next such deletion, which makes lookups slower,
+ * but not wrong.
  */
-static void shrink(struct bpf_stack_table *table, u32 home)
+static void ctl_shrink(struct bpf_stack_table *table, u32 home)
 {
 	atomic64_t *ctl = &table->cells[home * STACK_LINE];
 	u64 old = atomic64_read_acquire(ctl);
@@ -480,30 +537,50 @@ static void shrink(struct bpf_stack_table *table, u32 home)
 }
 
 /*
- * Clear the cell at @at if it still is @cell, and free what it stood for; false:
- * somebody else changed it.
+ * Clear the cell at @at if it still contains @cell, and free its record and blocks.
+ * Returns false if another context has changed the cell.
  */
-static bool drop(struct bpf_stack_table *table, u32 at, u64 cell)
+static bool clear_cell(struct bpf_stack_table *table, u32 at, u64 cell)
 {
 	u32 home = tag_home(table, cell >> 32);
 
 	if ((u64)atomic64_cmpxchg(&table->cells[at], cell, 0) != cell)
 		return false;
 
-	/* Ours alone: the cmpxchg succeeds for one of all who try. */
+	/* The cmpxchg succeeds in one context only, which now owns record and blocks. */
 	if (unlikely(at / STACK_LINE != home))
-		shrink(table, home);
-	if (cell & STACK_PENDING)
-		this_cpu_inc(table->stats->races);
-	else
-		atomic64_dec(&table->count);
-	release(table, cell_id(cell));
+		ctl_shrink(table, home);
+	rec_release(table, cell_id(cell));
+	return true;
+}
+
+/* Give up a claim.  Returns false if another context has cleared or confirmed it. */
+static bool clear_claim(struct bpf_stack_table *table, u32 at, u64 cell)
+{
+	if (!clear_cell(table, at, cell))
+		return false;
+	this_cpu_inc(table->stats->races);
 	return true;
 }
 
 /*
- * Does @word, read from @cell, stand for the stack of @key?  If the cell has changed,
- * then no: a claim made there since is settled later, by one who sees ours.
+ * Remove a stored stack.  Returns false if another context has removed it.  The count
+ * changes first: a context that does not find the stack must not see a count that
+ * includes it, see make_room().
+ */
+static bool remove_stored(struct bpf_stack_table *table, u32 at, u64 cell)
+{
+	atomic64_add(STACK_COUNT_REMOVE, &table->count);
+	if (clear_cell(table, at, cell))
+		return true;
+	atomic64_inc(&table->count);
+	return false;
+}
+
+/*
+ * Whether @word, read from @cell, is a stored or pending cell of the stack of @key.
+ * False if the cell has changed: the owner of a claim made there since settles it
+ * after our claim, and sees ours.
  */
 static noinline bool cell_equal(const struct bpf_stack_table *table,
 				const atomic64_t *cell, u64 word,
@@ -511,19 +588,19 @@ static noinline bool cell_equal(const struct bpf_stack_table *table,
 {
 	if (!rec_equal(table, rec_of(table, cell_id(word)), key))
 		return false;
-	/* As in still_there(), but it may have been confirmed meanwhile. */
+	/* As in still_there(), but the cell may have been confirmed meanwhile. */
 	smp_rmb();
 	return !(((u64)atomic64_read(cell) ^ word) & ~STACK_PENDING);
 }
 
 /*
- * Look at all cells, besides the claim, up to @reach lines from home where the same
- * stack may be.  Clears claims that are farther from home than @distance lines and
- * the claim's place in its own.  Returns the place of the first other one that is
- * not, with its content in @found; 0: there is none.
+ * Look for other cells of the same stack in the lines up to @reach from home.
+ * @distance is the line of our claim, counted from home.  Claims that are farther
+ * from home than ours are cleared.  Returns the position of the first cell that is
+ * stored or nearer, with its word in @found, or 0 if there is none.
  */
-static u32 settle(struct bpf_stack_table *table, const struct stack_claim *claim,
-		  u32 distance, u32 reach, u64 *found)
+static u32 claim_settle(struct bpf_stack_table *table, const struct stack_claim *claim,
+			u32 distance, u32 reach, u64 *found)
 {
 	const u32 mine = distance * STACK_LINE + claim->at % STACK_LINE;
 	const u32 tag = hash_tag(claim->key->hash);
@@ -541,14 +618,14 @@ static u32 settle(struct bpf_stack_table *table, const struct stack_claim *claim
 			rank = d * STACK_LINE + i;
 			if (rank == mine)
 				continue;
-			/* Look again when somebody else changed it. */
+			/* Look again if another context changed the cell. */
 			while (cell >> 32 == tag &&
 			       cell_equal(table, &cells[i], cell, claim->key)) {
 				if (rank < mine || !(cell & STACK_PENDING)) {
 					*found = cell;
 					return line + i;
 				}
-				if (drop(table, line + i, cell))
+				if (clear_claim(table, line + i, cell))
 					break;
 				cell = atomic64_read(&cells[i]);
 			}
@@ -559,10 +636,11 @@ static u32 settle(struct bpf_stack_table *table, const struct stack_claim *claim
 }
 
 /*
- * Bring @claim to its end.  Returns the id of its stack, or -EAGAIN: it was cleared
- * or confirmed by somebody else.
+ * Settle and confirm @claim, or give it up for another cell of the same stack.
+ * Returns the id of the stack, or -EAGAIN if another context has cleared or confirmed
+ * the claim.
  */
-static int finish(struct bpf_stack_table *table, struct stack_claim *claim)
+static int claim_finish(struct bpf_stack_table *table, struct stack_claim *claim)
 {
 	u32 distance, reach, other;
 	u64 found;
@@ -570,17 +648,17 @@ static int finish(struct bpf_stack_table *table, struct stack_claim *claim)
 	for (;;) {
 		distance = line_distance(table, claim->home,
 					 claim->at / STACK_LINE);
-		reach = cover(table, claim->home, distance);
-		other = settle(table, claim, distance, reach, &found);
+		reach = ctl_cover(table, claim->home, distance);
+		other = claim_settle(table, claim, distance, reach, &found);
 		if (!other)
 			break;
 		if (!(found & STACK_PENDING)) {
-			drop(table, claim->at, claim->cell);
+			clear_claim(table, claim->at, claim->cell);
 			this_cpu_inc(table->stats->hits);
 			return cell_id(found);
 		}
-		/* It is nearer, so this loop ends. */
-		if (!drop(table, claim->at, claim->cell))
+		/* The other claim is nearer to home, so this loop ends. */
+		if (!clear_claim(table, claim->at, claim->cell))
 			return -EAGAIN;
 		claim->at = other;
 		claim->cell = found;
@@ -595,11 +673,12 @@ static int finish(struct bpf_stack_table *table, struct stack_claim *claim)
 }
 
 /*
- * Make room for the stack of @key: remove a stored one from its home on, and
- * not always the first, which may be the newest.
+ * Remove a stored stack to make room for that of @key.  The search begins in the home
+ * of @key, at a cell that its hash selects: always taking the first cell would often
+ * evict the newest stack.
  */
-static bool evict(struct bpf_stack_table *table,
-		  const struct bpf_stack_key *key)
+static bool evict_any(struct bpf_stack_table *table,
+		      const struct bpf_stack_key *key)
 {
 	u32 home = tag_home(table, hash_tag(key->hash)), d, i, at, first;
 	u64 cell;
@@ -612,7 +691,7 @@ static bool evict(struct bpf_stack_table *table,
 			cell = atomic64_read(&table->cells[at]);
 			if (!cell || cell & STACK_PENDING)
 				continue;
-			if (!drop(table, at, cell))
+			if (!remove_stored(table, at, cell))
 				continue;
 			this_cpu_inc(table->stats->evicted);
 			return true;
@@ -621,7 +700,7 @@ static bool evict(struct bpf_stack_table *table,
 	return false;
 }
 
-/* A record with the stack of @key, not claimed yet; NULL: no memory. */
+/* A new record with the stack of @key, in no cell yet, or NULL if memory is short. */
 static struct bpf_stack_rec *rec_new(struct bpf_stack_table *table,
 				     const struct bpf_stack_key *key)
 {
@@ -637,20 +716,11 @@ static struct bpf_stack_rec *rec_new(struct bpf_stack_table *table,
 		return NULL;
 	}
 	rec = &table->recs[index];
-	/* Readers who found the record's last stack may still be here. */
+	/* Readers of the record's last stack may still read these fields. */
 	WRITE_ONCE(rec->hash, key->hash);
 	WRITE_ONCE(rec->nr, key->nr);
 	WRITE_ONCE(rec->block, block);
 	return rec;
-}
-
-/*
- * Pairs with the confirm before atomic64_inc() in finish(): a context that sees the
- * count sees the stacks as well, and make_room() searches for its own among them.
- */
-static bool is_full(const struct bpf_stack_table *table)
-{
-	return atomic64_read_acquire(&table->count) >= table->max_entries;
 }
 
 static __always_inline int find_and_count(const struct bpf_stack_table *table,
@@ -670,30 +740,46 @@ static noinline int find_again(const struct bpf_stack_table *table,
 }
 
 /*
- * Look whether there is room for one more stack, or make some.  Returns 0, the id
- * of the stack of @key if that was the last one that got in, or -ENOMEM.
+ * Check that the table has room for one more stack, or evict one if @reuse.  Returns
+ * 0 if there is room, the id of the stack of @key if another context has just stored
+ * it, or -ENOMEM.
  *
- * Claims do not count: of two contexts that insert the same stack, the one that
- * looks here later must not fail because of the other.  So there can be as many
- * more than max_entries as there are insertions at that moment.
+ * Claims do not count: of two contexts that insert the same stack, the later one must
+ * not fail because of the other.  The table may therefore exceed max_entries by the
+ * number of simultaneous insertions.
+ *
+ * The table is full only if the count is the same before and after the search.  Each
+ * removal changes the count for good, so an equal count means that nothing was
+ * removed meanwhile: all counted stacks were stored throughout, and that of @key was
+ * not among them.  If the count differs, another context has made progress.
  */
 static int make_room(struct bpf_stack_table *table,
 		     const struct bpf_stack_key *key, bool reuse)
 {
+	u64 count;
 	int id;
 
-	if (likely(!is_full(table)))
-		return 0;
-	id = find_again(table, key);
-	if (id >= 0)
-		return id;
-	if (reuse && evict(table, key))
-		return 0;
+	do {
+		/*
+		 * Pairs with the confirm before atomic64_inc() in claim_finish(): a
+		 * context that sees the count sees the counted stacks as well.
+		 */
+		count = atomic64_read_acquire(&table->count);
+		if (likely(bpf_stack_count(count) < table->max_entries))
+			return 0;
+		id = find_again(table, key);
+		if (id >= 0)
+			return id;
+		if (reuse && evict_any(table, key))
+			return 0;
+		/* Pairs with remove_stored(), whose cmpxchg follows the count. */
+		smp_rmb();
+	} while ((u64)atomic64_read(&table->count) != count);
 	this_cpu_inc(table->stats->lost_full);
 	return -ENOMEM;
 }
 
-/* Claim a cell for @rec, which has the stack of @key, and bring that to its end. */
+/* Claim a cell for @rec, which holds the stack of @key, and finish the claim. */
 static int insert_rec(struct bpf_stack_table *table,
 		      const struct bpf_stack_key *key, struct bpf_stack_rec *rec)
 {
@@ -704,21 +790,21 @@ static int insert_rec(struct bpf_stack_table *table,
 		.cell = cell_stored(tag, id) | STACK_PENDING,
 	};
 
-	/* From the claim on, the record belongs to the one who clears the cell. */
+	/* From the claim on, the record belongs to the context that clears the cell. */
 	if (likely(claim_cell(table, &claim, rec)))
-		return finish(table, &claim);
-	release(table, id);
+		return claim_finish(table, &claim);
+	rec_release(table, id);
 	return -ENOMEM;
 }
 
-/* Insert a stack that was not there a moment ago. */
-static noinline int insert(struct bpf_stack_table *table,
-			   const struct bpf_stack_key *key, bool reuse)
+/* Insert the stack of @key, which a lookup has just missed. */
+static noinline int insert_key(struct bpf_stack_table *table,
+			       const struct bpf_stack_key *key, bool reuse)
 {
 	struct bpf_stack_rec *rec;
 	int id;
 
-	/* To evict a stack makes sense only if there is memory for the new one. */
+	/* With @reuse, get memory for the new stack before evicting another one. */
 	if (!reuse) {
 		id = make_room(table, key, false);
 		if (id)
@@ -733,7 +819,7 @@ static noinline int insert(struct bpf_stack_table *table,
 		if (reuse) {
 			id = make_room(table, key, true);
 			if (id) {
-				release(table, rec->id);
+				rec_release(table, rec->id);
 				return id;
 			}
 		}
@@ -747,24 +833,27 @@ static noinline int insert(struct bpf_stack_table *table,
 }
 
 /**
- * bpf_stack_table_get - the id of a stack, which is stored if it is new
- * @table:	The table.
- * @key:	The stack.
- * @reuse:	When the table is full, remove another stack.
+ * bpf_stack_table_get - look up a stack, and store it if it is new
+ * @table:	Table to search.
+ * @key:	Stack to look up.
+ * @reuse:	Evict another stack if the table is full.
  *
- * Return: the id, or -ENOMEM: the table is full, or there is no memory
+ * Context: Any, NMI included.
+ * Return: the id of the stack, or -ENOMEM if the table is full or no memory is
+ * available.
  */
 int bpf_stack_table_get(struct bpf_stack_table *table,
 			const struct bpf_stack_key *key, bool reuse)
 {
 	int id = find_and_count(table, key);
 
-	return likely(id >= 0) ? id : insert(table, key, reuse);
+	return likely(id >= 0) ? id : insert_key(table, key, reuse);
 }
 
 /*
- * The record of @id, where its cell is, and what is in it; NULL: not stored.  The
- * cell decides: what is pending, or has been cleared, is not there.
+ * The record of @id, or NULL if no stack with that id is stored.  @at and @cell are
+ * set to the position of its cell and the word in it.  The cell decides: a pending or
+ * cleared one means that the stack is not stored.
  */
 static const struct bpf_stack_rec *
 stored_get(const struct bpf_stack_table *table, u32 id, u32 *at, u64 *cell)
@@ -779,21 +868,21 @@ stored_get(const struct bpf_stack_table *table, u32 id, u32 *at, u64 *cell)
 	*at = READ_ONCE(rec->cell);
 	*cell = cell_stored(hash_tag(READ_ONCE(rec->hash)), id);
 	/*
-	 * An id is known before its stack is stored, and the cell's address
-	 * comes from the record, so no dependency orders what the caller reads
-	 * of the record and its words after this.
+	 * An id may be known before its stack is stored, and the address of the
+	 * cell comes from the record.  No dependency orders the caller's reads
+	 * of record and words after this load, so it must be an acquire.
 	 */
 	return (u64)atomic64_read_acquire(&table->cells[*at]) == *cell ? rec : NULL;
 }
 
 /**
- * bpf_stack_table_has - whether a stack that was found some time ago is there
- * @table:	The table.
- * @id:		Its id.
+ * bpf_stack_table_has - whether a stack is still stored
+ * @table:	Table to search.
+ * @id:		Id that an earlier lookup returned.
  *
- * It counts as found again.
+ * A stored stack counts as a hit.
  *
- * Return: whether it is stored
+ * Return: true if the stack is stored.
  */
 bool bpf_stack_table_has(struct bpf_stack_table *table, u32 id)
 {
@@ -808,8 +897,8 @@ bool bpf_stack_table_has(struct bpf_stack_table *table, u32 id)
 
 /*
  * Copy @len bytes of a stack's words, from byte @off on; @number is its first block.
- * The caller looks at the cell again.  Returns -ENOENT if the list of blocks is too
- * short: the stack was deleted, and its blocks are linked otherwise.
+ * The caller must check the cell again.  Returns -ENOENT if the list of blocks is too
+ * short: another context has deleted the stack and relinked its blocks.
  */
 static int words_copy(const struct bpf_stack_table *table, u32 number, u32 off,
 		      void *to, u32 len)
@@ -837,14 +926,15 @@ static int words_copy(const struct bpf_stack_table *table, u32 number, u32 off,
 }
 
 /**
- * bpf_stack_table_copy - read a stack
- * @table:	The table.
- * @id:		Its id.
- * @to:		Where to.
- * @nr:		Room there, in words; what the stack does not fill is zeroed.
+ * bpf_stack_table_copy - copy a stack to a buffer
+ * @table:	Table to read.
+ * @id:		Id of the stack.
+ * @to:		Buffer for the words.
+ * @nr:		Size of the buffer in words.  Words after the stack are zeroed.
  *
- * Return: number of words of the stack, which may be more than @nr, or -ENOENT;
- * then the room is undefined
+ * Context: Any, NMI included.
+ * Return: the number of words of the stack, which may be more than @nr, or -ENOENT
+ * if no such stack is stored.  The contents of the buffer are then undefined.
  */
 int bpf_stack_table_copy(const struct bpf_stack_table *table, u32 id,
 			 u64 *to, u32 nr)
@@ -867,11 +957,12 @@ int bpf_stack_table_copy(const struct bpf_stack_table *table, u32 id,
 }
 
 /**
- * bpf_stack_table_words - how long a stack is
- * @table:	The table.
- * @id:		Its id.
+ * bpf_stack_table_words - get the length of a stack
+ * @table:	Table to read.
+ * @id:		Id of the stack.
  *
- * Return: its number of words, or -ENOENT
+ * Context: Any, NMI included.
+ * Return: the number of words of the stack, or -ENOENT if no such stack is stored.
  */
 int bpf_stack_table_words(const struct bpf_stack_table *table, u32 id)
 {
@@ -887,15 +978,17 @@ int bpf_stack_table_words(const struct bpf_stack_table *table, u32 id)
 }
 
 /**
- * bpf_stack_table_read - read a part of a stack
- * @table:	The table.
- * @id:		Its id.
- * @off:	First byte.
- * @to:		Where to.
- * @len:	Number of bytes; @off and @len are within bpf_stack_table_words().
+ * bpf_stack_table_read - copy a part of a stack to a buffer
+ * @table:	Table to read.
+ * @id:		Id of the stack.
+ * @off:	Offset of the first byte to copy.
+ * @to:		Buffer for the bytes.
+ * @len:	Number of bytes to copy.  @off + @len must not exceed the stack's length,
+ *		see bpf_stack_table_words().
  *
- * Return: 0, or -ENOENT if the stack is not there any more; then what was copied is
- * undefined
+ * Context: Any, NMI included.
+ * Return: 0, or -ENOENT if the stack is no longer stored.  The contents of the buffer
+ * are then undefined.
  */
 int bpf_stack_table_read(const struct bpf_stack_table *table, u32 id,
 			 u32 off, void *to, u32 len)
@@ -912,14 +1005,15 @@ int bpf_stack_table_read(const struct bpf_stack_table *table, u32 id,
 }
 
 /**
- * bpf_stack_table_next - iterate
- * @table:	The table.
- * @after:	An index, stored or not; -1 to begin.
+ * bpf_stack_table_next - iterate over the stored stacks
+ * @table:	Table to read.
+ * @after:	Index to continue after, with or without a stack; -1 to begin.
  *
- * A stack that is there during all of an iteration is seen once; one that is
- * stored or deleted meanwhile may be.
+ * An iteration returns each stack once that is stored all the time.  It may return
+ * stacks that are stored or deleted meanwhile.
  *
- * Return: the id of the stored stack with the next higher index, or -ENOENT
+ * Return: the id of the stored stack with the next higher index, or -ENOENT if there
+ * is none.
  */
 int bpf_stack_table_next(const struct bpf_stack_table *table, s64 after)
 {
@@ -936,17 +1030,18 @@ int bpf_stack_table_next(const struct bpf_stack_table *table, s64 after)
 
 /**
  * bpf_stack_table_delete - delete a stack
- * @table:	The table.
- * @id:		Its id.
+ * @table:	Table to change.
+ * @id:		Id of the stack.
  *
- * Return: 0, or -ENOENT
+ * Context: Any, NMI included.
+ * Return: 0, or -ENOENT if no such stack is stored.
  */
 int bpf_stack_table_delete(struct bpf_stack_table *table, u32 id)
 {
 	u64 cell;
 	u32 at;
 
-	if (!stored_get(table, id, &at, &cell) || !drop(table, at, cell))
+	if (!stored_get(table, id, &at, &cell) || !remove_stored(table, at, cell))
 		return -ENOENT;
 	this_cpu_inc(table->stats->deleted);
 	return 0;
@@ -954,9 +1049,9 @@ int bpf_stack_table_delete(struct bpf_stack_table *table, u32 id)
 
 /**
  * bpf_stack_table_stats - sum the counters of all CPUs
- * @table:	The table.
+ * @table:	Table whose counters to sum.
  *
- * Return: the sums
+ * Return: the sums of the counters.
  */
 struct bpf_stack_stats
 bpf_stack_table_stats(const struct bpf_stack_table *table)
@@ -970,7 +1065,7 @@ bpf_stack_table_stats(const struct bpf_stack_table *table)
 	for_each_possible_cpu(cpu) {
 		from = (const u64 *)per_cpu_ptr(table->stats, cpu);
 		for (i = 0; i < sizeof(sum) / sizeof(u64); i++) {
-			/* It goes on counting: right for some moment. */
+			/* Other CPUs keep counting; the sum is only a snapshot. */
 			to[i] += data_race(from[i]);
 		}
 	}
@@ -978,10 +1073,10 @@ bpf_stack_table_stats(const struct bpf_stack_table *table)
 }
 
 /**
- * bpf_stack_table_bytes - memory in use
- * @table:	The table.
+ * bpf_stack_table_bytes - get the memory in use
+ * @table:	Table to measure.
  *
- * Return: bytes, besides the structure itself
+ * Return: the number of bytes allocated, without the structure itself.
  */
 u64 bpf_stack_table_bytes(const struct bpf_stack_table *table)
 {
@@ -999,14 +1094,14 @@ static void table_free(struct bpf_stack_table *table)
 	bpf_map_area_free(table->cells);
 }
 
-/* All records are free, and are taken in the order of their indexes. */
+/* Put all records on the free lists, in the order of their indexes. */
 static void recs_init(struct bpf_stack_table *table)
 {
 	u32 i, first, end = 0;
 
 	for (i = 0; i < table->nr_index; i++) {
 		table->recs[i].id = i;
-		/* What stored_get() compares with a cell that is never equal. */
+		/* Cell 1 never equals the word that stored_get() makes of this. */
 		table->recs[i].hash = 1;
 		table->recs[i].cell = 1;
 		table->recs[i].nr = i + 2;
@@ -1016,7 +1111,7 @@ static void recs_init(struct bpf_stack_table *table)
 		atomic64_set(&table->free[0], 1);
 		return;
 	}
-	/* Each CPU its share of the indexes up to max_entries. */
+	/* Give each CPU its share of the indexes up to max_entries. */
 	for (i = 0; i < nr_cpu_ids; i++) {
 		first = (u64)table->max_entries * i / nr_cpu_ids;
 		end = (u64)table->max_entries * (i + 1) / nr_cpu_ids;
@@ -1044,33 +1139,35 @@ static int table_alloc(struct bpf_stack_table *table, u32 max_words, int node)
 	return err;
 }
 
-/* The number of blocks that a table begins with. */
+/* The number of blocks that a table starts with. */
 static u32 fill_blocks(u32 max_entries, u32 max_words, u32 fill_words)
 {
 	u64 longest = DIV_ROUND_UP(max_words, STACK_BLOCK_WORDS);
 	u64 nr = DIV_ROUND_UP(fill_words, STACK_BLOCK_WORDS);
 
-	/* A small table has room for the longest stacks: it is full in no time. */
+	/* A small table fills up quickly: give it room for the longest stacks. */
 	if (nr)
 		nr = max_t(u64, nr * max_entries,
 			   min_t(u64, longest * max_entries, STACK_FILL_SMALL));
 	nr = min_t(u64, nr, STACK_FILL_MAX);
-	/* Two of the longest stacks, until the worker has been there. */
+	/* Two of the longest stacks must fit before the worker adds blocks. */
 	return max_t(u64, max_t(u64, nr, 2 * longest), STACK_FILL_MIN);
 }
 
 /**
- * bpf_stack_table_init - make an empty table
- * @table:	Zeroed memory.
- * @max_entries: Stacks that it is to hold, 1..BPF_STACK_TABLE_MAX_ENTRIES.
- * @max_words:	Words of the longest stack.
- * @fill_words:	Words of each stack for which memory is taken now; 0: only for the
- *		first stacks.
- * @node:	NUMA node of its memory.
+ * bpf_stack_table_init - initialise an empty table
+ * @table:	Zeroed memory for the table.
+ * @max_entries: Number of stacks to hold, 1..BPF_STACK_TABLE_MAX_ENTRIES.
+ * @max_words:	Number of words of the longest stack.
+ * @fill_words:	Number of words per stack to allocate now, or 0 to allocate only
+ *		enough for the first stacks.
+ * @node:	NUMA node of the memory.
  *
- * May sleep.  The memory is charged to the caller's memory cgroup.
+ * The memory is charged to the caller's memory cgroup.  After success, the caller
+ * must call bpf_stack_table_destroy().
  *
- * Return: 0, -E2BIG or -ENOMEM; bpf_stack_table_destroy() is due only after 0
+ * Context: Process context.  May sleep.
+ * Return: 0; -E2BIG if @max_entries is too large; -ENOMEM if memory is short.
  */
 int bpf_stack_table_init(struct bpf_stack_table *table, u32 max_entries,
 			 u32 max_words, u32 fill_words, int node)
@@ -1083,7 +1180,7 @@ int bpf_stack_table_init(struct bpf_stack_table *table, u32 max_entries,
 		return -E2BIG;
 
 	table->max_entries = max_entries;
-	/* 7/4 cells for each entry, and never fewer than there can be claims */
+	/* 7/4 cells for each entry, and no fewer than there can be claims */
 	table->nr_lines = max_t(u64, DIV_ROUND_UP(max_entries, 4),
 				DIV_ROUND_UP(claims, STACK_LINE - 1));
 	table->nr_index = 1U << (ilog2(max(2ULL * max_entries, claims) - 1) + 1);
@@ -1101,10 +1198,10 @@ int bpf_stack_table_init(struct bpf_stack_table *table, u32 max_entries,
 }
 
 /**
- * bpf_stack_table_destroy - free a table that nobody uses any more
- * @table:	The table.
+ * bpf_stack_table_destroy - free the memory of a table
+ * @table:	Table that no other context uses any more.
  *
- * May sleep.
+ * Context: Process context.  May sleep.
  */
 void bpf_stack_table_destroy(struct bpf_stack_table *table)
 {

@@ -4,23 +4,23 @@
 
 #include "stack_pool.h"
 
-/* More entries than this would leave an id too few generations. */
+/* With more entries an id would have too few bits left for its generation. */
 #define BPF_STACK_TABLE_MAX_ENTRIES	BIT(27)
 
 /**
- * struct bpf_stack_stats - what happened, one for each CPU
- * @hits:	Stacks that were there already.
- * @stored:	New stacks.
- * @deleted:	Stacks that user space deleted.
- * @evicted:	Stacks that made room for another one (BPF_F_REUSE_STACKID).
- * @lost_full:	Stacks not stored because the table is full.
- * @lost_nomem:	Stacks not stored because there was no memory.
+ * struct bpf_stack_stats - counters of a table, one set per CPU
+ * @hits:	Lookups and insertions that found the stack already stored.
+ * @stored:	Number of new stacks stored.
+ * @deleted:	Number of stacks that user space deleted.
+ * @evicted:	Number of stacks removed to make room (BPF_F_REUSE_STACKID).
+ * @lost_full:	Stacks not stored because the table was full.
+ * @lost_nomem:	Stacks not stored because no memory was available.
  * @lost_nested:	Stacks not taken because the CPU had no callchain entry left;
  *		counted by the map.
  * @lost_busy:	Stacks not stored because no build id could be looked up; counted by
  *		the map.
- * @truncated:	Stacks that are deeper than the map's value; counted by the map.
- * @races:	Claims given up because another one was for the same stack.
+ * @truncated:	Stacks deeper than the map's value; counted by the map.
+ * @races:	Claims given up in favour of another claim for the same stack.
  */
 struct bpf_stack_stats {
 	u64 hits;
@@ -36,17 +36,18 @@ struct bpf_stack_stats {
 };
 
 /**
- * struct bpf_stack_rec - a stack, or a free record
- * @hash:	Of all words.
- * @id:		Index and generation: what bpf_get_stackid() returns, or will return
- *		for the next stack here.
- * @cell:	Where the table's word for this stack is.  Written by the
- *		inserter until the stack is stored.
- * @nr:		Number of words; of a free record, the link of its list.
- * @block:	First block of words.
+ * struct bpf_stack_rec - record of a stored stack, or a free record
+ * @hash:	Hash of all words of the stack.
+ * @id:		Index and generation.  bpf_get_stackid() returns this number for the
+ *		stored stack; in a free record it is the id of the next stack.
+ * @cell:	Position of the table's cell for this stack.  The inserter writes it
+ *		until the stack is stored.
+ * @nr:		Number of words of the stack.  In a free record, the link to the next
+ *		record of the free list.
+ * @block:	Number of the first block of words.
  *
- * All but @cell is constant while a cell has the record's id.  Readers use
- * READ_ONCE(), and look at the cell again.
+ * All fields but @cell are constant while a cell holds the record's id.  Readers
+ * use READ_ONCE(), and read the cell again afterwards.
  */
 struct bpf_stack_rec {
 	u64 hash;
@@ -57,11 +58,11 @@ struct bpf_stack_rec {
 };
 
 /**
- * struct bpf_stack_key - a stack to look for or to store
- * @word:	The words.
+ * struct bpf_stack_key - a stack to look up or to store
+ * @word:	Words of the stack.
  * @nr:		Number of words, at least one.
- * @fast:	Trust the hash, do not compare the words.
- * @hash:	bpf_stack_table_hash() of the words, which is odd.
+ * @fast:	Compare only the hashes of two stacks, not their words.
+ * @hash:	bpf_stack_table_hash() of the words, an odd number.
  */
 struct bpf_stack_key {
 	const u64 *word;
@@ -71,21 +72,23 @@ struct bpf_stack_key {
 };
 
 /**
- * struct bpf_stack_table - a set of stacks, each under an id
+ * struct bpf_stack_table - a set of stacks, each with an id
  * @cells:	Lines of cells, see stack_table.c.
  * @recs:	Records by index.
- * @stats:	Counters.
- * @seed:	Of the hash, random.
- * @nr_lines:	Number of lines.
- * @nr_index:	Number of records, a power of two.
- * @max_entries: Stacks that the table holds.
- * @count:	Stacks that it holds now.
- * @free:	Lists of the free records, see rec_take().
- * @turn:	Even: records are taken from the first list and put on the second.
- * @pool:	Words of the stacks.
+ * @stats:	Counters, one set per CPU.
+ * @seed:	Random seed of the hash.
+ * @nr_lines:	Number of lines in @cells.
+ * @nr_index:	Number of records in @recs, a power of two.
+ * @max_entries: Maximum number of stacks.
+ * @count:	Lower half: number of stacks stored now.  Upper half: number of stacks
+ *		removed so far.  See bpf_stack_count().
+ * @free:	Two lists of free records, see rec_take().
+ * @turn:	If even, records are taken from the first list and put on the second;
+ *		if odd, the other way round.
+ * @pool:	Memory for the words of the stacks.
  *
- * From @count on, the fields are written with each new stack; those before are
- * constant.
+ * Insertions write the fields from @count on.  The fields before are constant after
+ * bpf_stack_table_init(), and stay on cache lines of their own.
  */
 struct bpf_stack_table {
 	atomic64_t *cells;
@@ -124,13 +127,13 @@ struct bpf_stack_stats
 bpf_stack_table_stats(const struct bpf_stack_table *table);
 u64 bpf_stack_table_bytes(const struct bpf_stack_table *table);
 
-/* The number of stacks; a stack may be deleted before it has been counted. */
+/* The number of stacks stored now. */
 static inline u32 bpf_stack_table_count(const struct bpf_stack_table *table)
 {
-	return max_t(s64, atomic64_read(&table->count), 0);
+	return bpf_stack_count(atomic64_read(&table->count));
 }
 
-/* The index of @id; the same for all generations. */
+/* The index of @id, which is the same in all generations. */
 static inline u32 bpf_stack_table_index(const struct bpf_stack_table *table,
 					u32 id)
 {

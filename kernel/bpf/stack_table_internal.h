@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * All that stack_table.c and stack_pool.c need from outside.  The test in
- * tools/testing/stack_table defines the same guard and gives names of its own.
+ * All names that stack_table.c and stack_pool.c take from the kernel.  The tests in
+ * tools/testing/stack_table define the same guard and supply these names in user
+ * space.
  */
 #ifndef _BPF_STACK_TABLE_INTERNAL_H
 #define _BPF_STACK_TABLE_INTERNAL_H

@@ -7,21 +7,21 @@
 
 #include "stack_table.h"
 
-/* Frames of a value, whatever the sysctl says. */
+/* Maximum depth of a value, even if the sysctl allows fewer frames. */
 #define STACK_MAP_MAX_DEPTH	2048U
 
-/* Stacks that a map of build ids knows by their addresses. */
+/* Number of stacks that a map with build ids remembers by their addresses. */
 #define STACK_MAP_RECENT	1024U
 
 /**
  * struct bpf_stack_map - a map of type BPF_MAP_TYPE_STACK_TRACE
- * @map:	The map.
- * @table:	Its stacks.
- * @recent:	With build ids: {half of the hash of the addresses:32, id:32} of stacks,
- *		by the other half.
- * @sweep:	Number of keys that were deleted in order, and whether one of them was
- *		no stack's id, see stack_map_is_swept().
- * @reserved:	perf_callchain_unreserve() is due.
+ * @map:	The generic map.
+ * @table:	Table of the map's stacks.
+ * @recent:	With build ids: {half of the hash of the addresses:32, id:32} of recent
+ *		stacks, indexed by the other half of the hash.
+ * @sweep:	{number of keys deleted in order:31, one of them was no id:1}, see
+ *		stack_map_is_swept().
+ * @reserved:	Set if the map owes a perf_callchain_unreserve().
  */
 struct bpf_stack_map {
 	struct bpf_map map;
@@ -47,7 +47,10 @@ static inline int stack_map_data_size(const struct bpf_map *map)
 		sizeof(struct bpf_stack_build_id) : sizeof(u64);
 }
 
-/* Frames that a walk for @map is to give; one more tells of a deeper stack. */
+/*
+ * Number of frames to walk for a value of @map, with the frames that @flags skips.
+ * Callers that must detect deeper stacks walk one more frame.
+ */
 static inline u32 stack_map_max_depth(struct bpf_map *map, u64 flags)
 {
 	u32 depth = stack_map_use_build_id(map) ?
@@ -58,7 +61,7 @@ static inline u32 stack_map_max_depth(struct bpf_map *map, u64 flags)
 	return min_t(u32, depth + (flags & BPF_F_SKIP_FIELD_MASK), limit);
 }
 
-/* A kfunc: declared for those who check that all global functions are. */
+/* A kfunc, declared to avoid -Wmissing-prototypes warnings. */
 int bpf_stack_map_copy(void *p__map, u32 id, void *dst, u32 dst__sz);
 
 void bpf_stackmap_show_fdinfo(const struct bpf_map *map, struct seq_file *m);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The map of type BPF_MAP_TYPE_STACK_TRACE as user space sees it, and a kfunc for
- * programs.  Stacks get in by bpf_get_stackid(), see stackmap.c; the table that
- * they are in, with all that is said about contexts and concurrency, is in
- * stack_table.c.
+ * The system calls on a map of type BPF_MAP_TYPE_STACK_TRACE, and a kfunc that lets
+ * programs read it.  bpf_get_stackid() in stackmap.c stores the stacks.  The table
+ * that holds them is in stack_table.c, which also describes contexts and concurrency.
  */
 #include <linux/bpf.h>
 #include <linux/btf.h>
@@ -43,8 +42,8 @@ static int stack_map_check(const union bpf_attr *attr)
 }
 
 /*
- * Without BPF_F_NO_PREALLOC a map has memory for all its stacks from the beginning,
- * if their mean depth is not more than this.  Most are less deep.
+ * Without BPF_F_NO_PREALLOC, a new map has memory for all its stacks if their mean
+ * depth is at most this.  Most programs have shallower stacks.
  */
 #define STACK_FILL_FRAMES	20U
 
@@ -73,8 +72,8 @@ static int stack_map_get_buffers(struct bpf_stack_map *smap)
 	if (err)
 		return err;
 	/*
-	 * Frames are made build ids where they are, see build_id_words(), and
-	 * one more tells that a stack is deeper than the value.
+	 * build_id_words() converts frames to build ids in place, so the entry
+	 * must hold a whole value.  One more word shows that a stack is deeper.
 	 */
 	err = perf_callchain_reserve(smap->map.value_size / sizeof(u64) + 1);
 	if (err < 0) {
@@ -133,7 +132,7 @@ static void stack_map_free(struct bpf_map *map)
 	bpf_map_area_free(smap);
 }
 
-/* Called from syscall, which copies; the verifier lets no program look up. */
+/* System calls copy instead, and the verifier lets no program call this. */
 static void *stack_map_lookup_elem(struct bpf_map *map, void *key)
 {
 	return ERR_PTR(-EOPNOTSUPP);
@@ -167,14 +166,15 @@ static void stack_map_clear(struct bpf_stack_table *table)
 }
 
 /*
- * Some tools empty the map as if it were an array: they delete 0 to max_entries - 1,
- * in this order (bcc's BPFStackTable::clear_table_non_atomic()).  The ids of stacks
- * are such numbers only until stacks have been deleted.  So notice such a run, and
- * whether it met a number that was no stack's id.  Returns true for the last delete
- * of such a run, which is then meant for all that is left.
+ * Some tools empty the map as if it were an array: they delete the keys 0 to
+ * max_entries - 1 in this order (bcc's BPFStackTable::clear_table_non_atomic()).  Once
+ * stacks have been deleted, ids are no longer limited to these numbers, and such a
+ * sweep would leave stacks behind.  So detect a sweep, and whether it met a key that
+ * was no id.  Returns true for the last delete of such a sweep: the caller then
+ * deletes all stacks that are left.
  *
- * A program that deletes stacks that it has read never gets here, as it meets all of
- * them.  Two runs at the same time count as one, or as none.
+ * A tool that deletes only ids it has read misses no key, so it never triggers this.
+ * Two simultaneous sweeps count as one sweep or as none.
  */
 static bool stack_map_is_swept(struct bpf_stack_map *smap, u32 key, bool missed)
 {
@@ -204,7 +204,7 @@ static long stack_map_delete_elem(struct bpf_map *map, void *key)
 	return err;
 }
 
-/* What is returned is what was deleted: an id is never another stack's. */
+/* The value returned is that of the deleted stack, as ids are not reused. */
 static int stack_map_lookup_and_delete_elem(struct bpf_map *map, void *key,
 					    void *value, u64 flags)
 {
@@ -214,8 +214,8 @@ static int stack_map_lookup_and_delete_elem(struct bpf_map *map, void *key,
 }
 
 /*
- * By index, so it does not matter whether the key is still there, and an
- * iteration takes one pass in all.
+ * Keys are ordered by index.  An iteration therefore continues after a key that has
+ * been deleted, and takes a single pass over the table.
  */
 static int stack_map_get_next_key(struct bpf_map *map, void *key,
 				  void *next_key)
@@ -235,9 +235,9 @@ static int stack_map_get_next_key(struct bpf_map *map, void *key,
 }
 
 /*
- * Move up to @batch->count stacks to user space.  A stack is deleted after it has
- * been copied, so a fault loses none; one that somebody else deletes meanwhile is
- * left out.
+ * Move up to attr->batch.count stacks to user space.  Each stack is deleted after it
+ * has been copied, so a fault loses none.  Stacks that another context deletes
+ * meanwhile are left out.
  */
 static int stack_map_lookup_and_delete_batch(struct bpf_map *map,
 					     const union bpf_attr *attr,
@@ -304,7 +304,7 @@ static u64 stack_map_mem_usage(const struct bpf_map *map)
 	       (smap->recent ? STACK_MAP_RECENT * sizeof(*smap->recent) : 0);
 }
 
-/* Called for fdinfo: what became of the stacks that programs wanted to store */
+/* Called for fdinfo: show the counters, among them the lost stacks by reason. */
 void bpf_stackmap_show_fdinfo(const struct bpf_map *map, struct seq_file *m)
 {
 	const struct bpf_stack_map *smap;
@@ -351,17 +351,19 @@ const struct bpf_map_ops stack_trace_map_ops = {
 __bpf_kfunc_start_defs();
 
 /**
- * bpf_stack_map_copy - read a stored stack in a program
- * @p__map:	A map of type BPF_MAP_TYPE_STACK_TRACE.
- * @id:		What bpf_get_stackid() returned for this map.
- * @dst:	Where to; what the stack does not fill is zeroed.
- * @dst__sz:	Bytes there.
+ * bpf_stack_map_copy - copy a stored stack to a program's memory
+ * @p__map:	Map of type BPF_MAP_TYPE_STACK_TRACE.
+ * @id:		Id that bpf_get_stackid() returned for this map.
+ * @dst:	Buffer for the stack.  Bytes after the stack are zeroed.
+ * @dst__sz:	Size of @dst in bytes, a multiple of 8.
  *
- * Any context.  A pointer to the stack would have to keep it from being deleted,
- * and the verifier from reading more than there is, so this is a copy.
+ * The program gets a copy, not a pointer.  A pointer would have to protect the stack
+ * from deletion, and the verifier would have to know the length of the stack.
  *
- * Return: bytes of the stack, which may be more than @dst__sz; -ENOENT: the id
- * was deleted; -EINVAL: not such a map, or @dst__sz is no multiple of 8
+ * Context: Any, NMI included.
+ * Return: the size of the stack in bytes, which may be more than @dst__sz; -ENOENT if
+ * no stack has the id; -EINVAL if @p__map has another type or @dst__sz is no multiple
+ * of 8.
  */
 __bpf_kfunc int bpf_stack_map_copy(void *p__map, u32 id, void *dst, u32 dst__sz)
 {
@@ -390,7 +392,7 @@ static const struct btf_kfunc_id_set stack_map_kfunc_set = {
 
 static int __init stack_map_init(void)
 {
-	/* Those that may store stacks; the first one stands for several types. */
+	/* The program types that may store stacks; TRACING stands for several. */
 	return register_btf_kfunc_id_set(BPF_PROG_TYPE_TRACING,
 					 &stack_map_kfunc_set) ?:
 	       register_btf_kfunc_id_set(BPF_PROG_TYPE_KPROBE,

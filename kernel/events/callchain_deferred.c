@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Callchains whose user part follows in a record of its own.
+ * Callchains whose user part follows in a separate record.
  *
- * An event with attr.defer_callchain gets a cookie in place of the user part;
- * when the task returns to user space, every event with attr.defer_output gets
+ * Samples of an event with attr.defer_callchain have a cookie in place of the user
+ * part.  When the task returns to user space, every event with attr.defer_output gets
  * one PERF_RECORD_CALLCHAIN_DEFERRED with that cookie.
  *
- * perf is one client of the deferred unwinder, whatever the number of events.
+ * perf registers a single client with the deferred unwinder, which serves all events.
  */
 
 #include <linux/init.h>
@@ -15,7 +15,7 @@
 
 #include "internal.h"
 
-/* The length of a record is a u16; this leaves room for all that is not entries. */
+/* The size of a record is a u16.  This leaves room for its other fields. */
 #define PERF_DEFERRED_MAX_ENTRIES	8000
 
 struct perf_deferred_record {
@@ -37,12 +37,12 @@ static void perf_callchain_output_deferred(struct perf_event *event, void *data)
 	if (!event->attr.defer_output)
 		return;
 
-	/* Events may differ in what identifies a sample: each has its size. */
+	/* The size differs from event to event, as their sample ids do. */
 	perf_event_header__init(&record->head.header, &sample,
 				PERF_RECORD_CALLCHAIN_DEFERRED,
 				PERF_RECORD_MISC_USER,
 				sizeof(record->head) + len, event);
-	/* A failure is counted in the buffer, and reported as lost. */
+	/* The buffer counts a failure and reports it as a lost record. */
 	if (perf_output_begin(&handle, &sample, event,
 			      record->head.header.size))
 		return;
@@ -76,12 +76,13 @@ static struct unwind_client perf_unwind_client = {
 #define PERF_DEFERRED_CONTEXTS		3
 
 /**
- * perf_callchain_defer() - have the user part of a callchain follow later
- * @event: The event that samples; any context, NMI included.
+ * perf_callchain_defer() - request a deferred walk of the user stack
+ * @event: Event that takes the sample.
  *
- * Return: The cookie to store in the sample, or 0 when the user part has to be
- * walked now: @event does not want otherwise, or this kernel entry's stack has
- * been delivered already, or the task is not one that has a user stack.
+ * Context: Any, NMI included.
+ * Return: the cookie to store in the sample.  0 if the caller must walk the user
+ * stack now: @event does not defer callchains, the stack of this kernel entry has
+ * already been delivered, or the task has no user stack.
  */
 u64 perf_callchain_defer(struct perf_event *event)
 {
@@ -91,10 +92,10 @@ u64 perf_callchain_defer(struct perf_event *event)
 
 	if (!event->attr.defer_callchain)
 		return 0;
-	/* perf_callchain_store_deferred() relies on the room that this leaves. */
+	/* Ensures that perf_callchain_store_deferred() has room for its entries. */
 	if (sysctl_perf_event_max_contexts_per_stack < PERF_DEFERRED_CONTEXTS)
 		return 0;
-	/* The sysctl cannot change while there are events with callchains. */
+	/* The sysctl cannot change while events with callchains exist. */
 	if (unlikely(READ_ONCE(perf_unwind_client.max_entries) != max))
 		WRITE_ONCE(perf_unwind_client.max_entries, max);
 	if (unwind_deferred_request(&perf_unwind_client, &cookie) < 0)
@@ -103,9 +104,9 @@ u64 perf_callchain_defer(struct perf_event *event)
 }
 
 /**
- * perf_callchain_store_deferred() - say where the user part will be found
- * @entry: The callchain, complete but for its user part.
- * @cookie: What perf_callchain_defer() returned.
+ * perf_callchain_store_deferred() - end a callchain with the cookie of its user part
+ * @entry: Callchain, complete except for its user part.
+ * @cookie: Cookie that perf_callchain_defer() returned.
  */
 void perf_callchain_store_deferred(struct perf_callchain_entry *entry,
 				   u64 cookie)

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The raw part of a sample: a record that a tracepoint, a BPF program or a PMU's driver
- * puts together of fragments.
+ * The raw part of a sample: a record that a tracepoint, a BPF program or a PMU driver
+ * assembles from fragments.
  *
  *   u32 size | fragment | fragment | ... | 0 to 7 zeroes
  *
- * The size is of all that follows it, the zeroes included, and size and record together
- * are a multiple of eight bytes.  A fragment with a copy function is not linear in
- * memory; that function is called for each page of the ring buffer.
+ * The size counts all bytes that follow it, zeroes included.  Size and record together
+ * are a multiple of eight bytes.  A fragment with a copy function is not contiguous in
+ * memory; perf calls that function for each page of the ring buffer.
  */
 #include <linux/perf_event.h>
 
 #include "internal.h"
 
-/* Write a fragment.  What cannot be read is zeroes, and what follows is in its place. */
+/* Write a fragment.  Unreadable bytes become zeroes, so later fragments keep their place. */
 static int output_frag(struct perf_output_handle *handle,
 		       const struct perf_raw_frag *frag)
 {
@@ -26,19 +26,18 @@ static int output_frag(struct perf_output_handle *handle,
 	if (likely(!left))
 		return 0;
 
-	/* The reader must not see what was in the ring buffer before. */
+	/* Readers must not see old bytes of the ring buffer. */
 	__output_zero(handle, NULL, left);
 	return -EFAULT;
 }
 
 /**
  * perf_output_raw - write a raw record
- * @handle:	From perf_output_begin(), with room for the record.
- * @raw:	The record, with its size from perf_sample_save_raw_data().
+ * @handle:	Handle from perf_output_begin(), with room for the record.
+ * @raw:	Record whose size perf_sample_save_raw_data() has set.
  *
- * May be called in any context that the copy functions of the fragments allow.
- *
- * Return: 0, or -EFAULT if a fragment could not be read as a whole
+ * Context: Any that the copy functions of the fragments allow.
+ * Return: 0, or -EFAULT if a part of a fragment could not be read.
  */
 int perf_output_raw(struct perf_output_handle *handle,
 		    const struct perf_raw_record *raw)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of raw records: what stands in a ring buffer after perf_output_raw().
+ * KUnit tests for raw records: the exact bytes in a ring buffer after perf_output_raw().
  */
 #include <kunit/test.h>
 #include <linux/perf_event.h>
@@ -49,7 +49,7 @@ static u8 *raw_page(struct raw_test *raw, unsigned int page)
 	return raw->rb->data_pages[page];
 }
 
-/* An empty ring buffer with old bytes, to be written from @offset on. */
+/* Fill the ring buffer with old bytes, and prepare to write from @offset on. */
 static void raw_begin(struct raw_test *raw, unsigned int offset)
 {
 	unsigned int i;
@@ -88,7 +88,7 @@ static void expect_equal(struct kunit *test, struct raw_test *raw,
 	}
 }
 
-/* What perf_sample_save_raw_data() does, for an event that wants raw data. */
+/* Set the size of @record as perf_sample_save_raw_data() does for raw data. */
 static void raw_size(struct perf_raw_record *record)
 {
 	struct perf_event *event = kzalloc(sizeof(*event), GFP_KERNEL);
@@ -103,7 +103,7 @@ static void raw_size(struct perf_raw_record *record)
 	kfree(event);
 }
 
-/* Of a fragment with a copy function: readable up to @good bytes. */
+/* Source of a fragment with a copy function; only its first @good bytes are readable. */
 struct source {
 	const u8 *data;
 	unsigned long good;
@@ -169,7 +169,7 @@ static void output_and_compare(struct kunit *test, unsigned int offset,
 		KUNIT_EXPECT_LE(test, source.calls, 2 + body / PAGE_SIZE);
 }
 
-/* A page ends at each byte of a record. */
+/* Let the end of a page fall on each byte of a record. */
 static void raw_record_is_exact_across_a_page(struct kunit *test)
 {
 	unsigned int offset;
@@ -186,7 +186,7 @@ static void raw_record_wraps_around(struct kunit *test)
 	output_and_compare(test, RING - 8, 1, 3 * PAGE_SIZE, UINT_MAX);
 }
 
-/* A fragment that cannot be read leaves zeroes, and the next one is in its place. */
+/* Unreadable bytes of a fragment become zeroes, and the next fragment keeps its place. */
 static void raw_record_with_unreadable_part_is_in_place(struct kunit *test)
 {
 	unsigned int good;
@@ -198,7 +198,7 @@ static void raw_record_with_unreadable_part_is_in_place(struct kunit *test)
 	output_and_compare(test, 0, 9, 2 * PAGE_SIZE, PAGE_SIZE + 500);
 }
 
-/* A record is aligned by zeroes, not by what was there before. */
+/* Zeroes pad a record, not old bytes of the ring buffer. */
 static void raw_record_padding_is_zero(struct kunit *test)
 {
 	unsigned int head;

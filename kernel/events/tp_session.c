@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Whose records a BPF program on a tracepoint drops: those of the process that opened
- * the event through which the program is attached, and nobody else's.
+ * Sessions of tracepoint events.  A BPF program on a tracepoint drops records only for
+ * the process that opened the event through which the program is attached.
  *
- * The process and not the event, as tools open an event on each CPU, and attach the
- * program through one of them or through another event of the same tracepoint.
+ * A session belongs to a process, not to an event: tools open an event on each CPU, and
+ * attach the program through one of them or through another event of the same tracepoint.
  *
- * The walk through the tracepoint's events leaves out those of the session that dropped
- * the hit: one comparison for each event.  If several sessions drop it, the hit gets a
- * number, which these sessions remember, and the walk compares that.  So the cost does not
- * grow with the number of sessions, and there is nothing to clear afterwards.
+ * perf visits the tracepoint's events and skips those of the session that dropped the
+ * hit, with one comparison for each event.  If several sessions drop a hit, it gets a
+ * number, each of these sessions remembers the number, and perf compares it.  The cost
+ * does not grow with the number of sessions, and no state must be cleared afterwards.
  */
 #include <linux/hashtable.h>
 #include <linux/mutex.h>
@@ -22,7 +22,7 @@
 static DEFINE_MUTEX(sessions_mutex);
 static DEFINE_HASHTABLE(sessions, 6);
 
-/* The number of the last hit that several sessions dropped. */
+/* Number of the last hit on this CPU that several sessions dropped, by context. */
 static DEFINE_PER_CPU(struct tp_verdict, last_hit);
 
 static struct tp_session *session_alloc(struct pid *opener)
@@ -61,7 +61,10 @@ static void session_free_rcu_tasks(struct rcu_head *rcu)
 		call_rcu(rcu, session_free_rcu);
 }
 
-/* The opener's session, with @new becoming it if there is none; the caller has a reference. */
+/*
+ * Get a reference to the session of @opener.  If there is none, @new becomes it.  Returns
+ * NULL if @new is NULL as well.
+ */
 static struct tp_session *session_get_or_add(struct pid *opener, struct tp_session *new)
 {
 	struct tp_session *session;
@@ -79,13 +82,14 @@ static struct tp_session *session_get_or_add(struct pid *opener, struct tp_sessi
 }
 
 /**
- * tp_session_join - make a tracepoint's event one of its opener's
- * @event:	The event, not yet visible to hits.  One that is inherited belongs to the
- *		session of its parent, whichever process forks.
+ * tp_session_join - add a tracepoint event to the session of its opener
+ * @event:	New event, which no hit can see yet.
  *
- * May sleep.  The caller owes a tp_session_leave().
+ * An inherited event joins the session of its parent, whichever process forks.  After
+ * success, the caller must call tp_session_leave().
  *
- * Return: 0 or -ENOMEM
+ * Context: Process context.  May sleep.
+ * Return: 0, or -ENOMEM if memory is short.
  */
 int tp_session_join(struct perf_event *event)
 {
@@ -93,7 +97,7 @@ int tp_session_join(struct perf_event *event)
 	struct tp_session *session, *new;
 
 	if (event->parent) {
-		/* Its own event holds it until this one is complete. */
+		/* The parent keeps its reference until this event is complete. */
 		event->session = event->parent->session;
 		refcount_inc(&event->session->refs);
 		return 0;
@@ -112,11 +116,13 @@ int tp_session_join(struct perf_event *event)
 }
 
 /**
- * tp_session_leave - end what tp_session_join() began
- * @event:	The event, whose program is detached.  Hits that began earlier may still
- *		look at it.
+ * tp_session_leave - remove an event from its session
+ * @event:	Event whose program is detached.
  *
- * May sleep.
+ * Hits that began earlier may still use the event and its session.  The session is freed
+ * only after a grace period.
+ *
+ * Context: Process context.  May sleep.
  */
 void tp_session_leave(struct perf_event *event)
 {
@@ -126,7 +132,7 @@ void tp_session_leave(struct perf_event *event)
 		return;
 	hash_del(&session->node);
 	mutex_unlock(&sessions_mutex);
-	/* BPF programs that sleep in a hit do so under RCU Tasks Trace. */
+	/* Sleepable BPF programs run under RCU Tasks Trace. */
 	if (IS_ENABLED(CONFIG_BPF_EVENTS))
 		call_rcu_tasks_trace(&session->rcu, session_free_rcu_tasks);
 	else
@@ -134,14 +140,15 @@ void tp_session_leave(struct perf_event *event)
 }
 
 /**
- * tp_session_drop_too - leave the events of one more session out of a hit
- * @session:	The session, which is not the first one.
- * @rctx:	The recursion context of the hit.
- * @dropped:	Who has dropped the hit so far.
+ * tp_session_drop_too - drop a hit for one more session
+ * @session:	Session whose program dropped the hit; not the first one.
+ * @rctx:	Recursion context of the hit.
+ * @dropped:	Session that has dropped the hit so far, or the number of the hit.
  *
- * Called by tp_session_drop() only.
+ * Only tp_session_drop() calls this.
  *
- * Return: the number of the hit
+ * Context: Any, with preemption disabled.
+ * Return: the number of the hit, which is odd.
  */
 u64 tp_session_drop_too(struct tp_session *session, int rctx, u64 dropped)
 {
@@ -151,7 +158,7 @@ u64 tp_session_drop_too(struct tp_session *session, int rctx, u64 dropped)
 	if (!(dropped & 1)) {
 		first = (struct tp_session *)(unsigned long)dropped;
 		last = &this_cpu_ptr(&last_hit)->dropped[rctx];
-		/* Odd, so that it is no address. */
+		/* Odd numbers differ from the addresses of sessions. */
 		dropped = (*last + 2) | 1;
 		*last = dropped;
 		this_cpu_ptr(first->verdicts)->dropped[rctx] = dropped;

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * BPF programs of tracepoints that may sleep: of system calls, which a task enters and
- * leaves where it may take a page fault.
+ * Sleepable BPF programs on tracepoints.  Only the tracepoints of system calls allow
+ * them, as a task may take a page fault where it enters and leaves a system call.
  *
- * They run first, with preemption on and under RCU Tasks Trace, and what they decide is
- * kept until the record is written, or not, with preemption off.  So the array of programs
- * and its sessions have to stay for as long as a program may sleep.
+ * Sleepable programs run first, with preemption enabled and under RCU Tasks Trace.  Their
+ * verdicts are kept until preemption is disabled and the record is written or dropped.
+ * The array of programs and its sessions must therefore stay as long as a program may
+ * sleep.
  *
- * No program is guarded against itself: a task does not enter a system call in the middle
- * of entering one.  Hits of other tracepoints inside of what a program calls are guarded in
- * tp_prog_may_nest().
+ * Sleepable programs need no guard against recursion: a task does not enter a system call
+ * while it is entering one.  tp_prog_may_nest() guards hits of other tracepoints in the
+ * functions that a program calls.
  */
 #include <linux/bits.h>
 #include <linux/bpf.h>
@@ -26,8 +27,8 @@ static bool tp_prog_sleeps(const struct bpf_prog *prog)
 }
 
 /**
- * tp_array_sum_up - note what the programs of a tracepoint or probe have in common
- * @array:	The programs, not yet visible to hits.
+ * tp_array_sum_up - set the properties that the programs of an array share
+ * @array:	Programs of a tracepoint or probe, which no hit can see yet.
  */
 void tp_array_sum_up(struct bpf_prog_array *array)
 {
@@ -45,14 +46,14 @@ void tp_array_sum_up(struct bpf_prog_array *array)
 }
 
 /**
- * tp_array_add - complete an array of programs to which one was added
- * @array:	The programs, not yet visible to hits; the new one is the last.
- * @session:	Of the event that it is attached to; NULL for one of a probe, whose verdict
- *		has no session.
+ * tp_array_add - complete an array of programs after one was added
+ * @array:	Programs with the new one last.  No hit can see the array yet.
+ * @session:	Session of the event that the new program is attached to.  NULL for a
+ *		probe, whose verdict has no session.
  *
- * The program moves before those that do not sleep if it may.
+ * A sleepable program is moved before all programs that do not sleep.
  *
- * Return: 0, or -E2BIG if it is one too many
+ * Return: 0, or -E2BIG if the array would have too many sleepable programs.
  */
 int tp_array_add(struct bpf_prog_array *array, struct tp_session *session)
 {
@@ -76,13 +77,15 @@ int tp_array_add(struct bpf_prog_array *array, struct tp_session *session)
 }
 
 /**
- * tp_run_sleepable - run the programs of a system call's event that may sleep
- * @call:	The event.
- * @ctx:	The record that the programs see, with the registers before it; its header
- *		is filled in if one of them reads it.
- * @run:	What they decide.
+ * tp_run_sleepable - run the sleepable programs of a system call's event
+ * @call:	Trace event of the system call.
+ * @ctx:	Record that the programs see, preceded by the registers.  Its header is
+ *		filled in if a program reads it.
+ * @run:	Set to the verdicts of the programs.
  *
- * May sleep. The caller owes a tp_put_sleepable(), after the last use of @run.
+ * The caller must call tp_put_sleepable() after its last use of @run.
+ *
+ * Context: Process context.  May sleep.
  */
 void tp_run_sleepable(struct trace_event_call *call, void *ctx,
 		      struct tp_sleepable_run *run)
@@ -115,13 +118,12 @@ void tp_run_sleepable(struct trace_event_call *call, void *ctx,
 }
 
 /**
- * tp_filter_sleepable - who dropped a hit by programs that may sleep
- * @run:	What these decided.
- * @rctx:	The hit's recursion context, which the caller holds.
+ * tp_filter_sleepable - apply the verdicts of sleepable programs to a hit
+ * @run:	Verdicts from tp_run_sleepable().
+ * @rctx:	Recursion context of the hit, which the caller holds.
  *
- * Called with preemption disabled.
- *
- * Return: as trace_filter_bpf()
+ * Context: Preemption disabled.
+ * Return: the sessions that dropped the hit, as tp_session_drop() returns them.
  */
 u64 tp_filter_sleepable(const struct tp_sleepable_run *run, int rctx)
 {
@@ -130,14 +132,14 @@ u64 tp_filter_sleepable(const struct tp_sleepable_run *run, int rctx)
 
 	for (refused = run->refused; refused; refused &= refused - 1) {
 		item = &run->array->items[__ffs64(refused)];
-		/* Gone if the program is. */
+		/* NULL if the program has been detached meanwhile. */
 		dropped = tp_session_drop(READ_ONCE(item->session), rctx, dropped);
 	}
 	return dropped;
 }
 
 /**
- * tp_put_sleepable - end what tp_run_sleepable() began
+ * tp_put_sleepable - release the programs that tp_run_sleepable() ran
  */
 void tp_put_sleepable(void)
 {

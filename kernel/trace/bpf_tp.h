@@ -8,9 +8,9 @@
 struct tp_session;
 
 /**
- * struct tp_sleepable_run - what the sleepable BPF programs of one hit decided
- * @array:	The programs, or NULL.
- * @refused:	Those that returned 0, a bit each.
+ * struct tp_sleepable_run - verdicts of the sleepable BPF programs of one hit
+ * @array:	Programs of the tracepoint, or NULL if it has none.
+ * @refused:	Bitmap of the programs that returned 0, by index in @array.
  */
 struct tp_sleepable_run {
 	const struct bpf_prog_array	*array;
@@ -24,10 +24,11 @@ int tp_array_add(struct bpf_prog_array *array, struct tp_session *session);
 void tp_array_sum_up(struct bpf_prog_array *array);
 
 /**
- * tp_has_sleepable - whether a system call's event has programs that may sleep
- * @call:	The event.
+ * tp_has_sleepable - whether a system call's event has sleepable programs
+ * @call:	Trace event of the system call.
  *
- * Called with preemption disabled.
+ * Context: Preemption disabled.
+ * Return: true if at least one program may sleep.
  */
 static inline bool tp_has_sleepable(const struct trace_event_call *call)
 {

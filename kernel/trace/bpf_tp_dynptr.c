@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * bpf_dynptr_from_data_loc(): the dynamic fields of a tracepoint's record, __data_loc in
- * its format, without a copy.
+ * bpf_dynptr_from_data_loc(): lets programs read the dynamic fields of a tracepoint's
+ * record, __data_loc in its format, without a copy.
  */
 #include <linux/bpf.h>
 #include <linux/bpf_verifier.h>
@@ -17,17 +17,18 @@ __bpf_kfunc_start_defs();
 
 /**
  * bpf_dynptr_from_data_loc - read a dynamic field of a tracepoint's record in place
- * @data_loc:		The value of a __data_loc field: where the data begin in the record
- *			in the lower 16 bits, their length in the upper ones. To that of a
- *			__rel_loc field, add where the field ends.
- * @flags:		0
- * @ptr__uninit:	The data, which cannot be written; null after an error. Valid while
- *			the program runs.
+ * @data_loc:		Value of a __data_loc field: the offset of the data in the record in
+ *			the lower 16 bits, their length in the upper 16 bits.  For a
+ *			__rel_loc field, add the offset of the end of the field.
+ * @flags:		Must be 0.
+ * @ptr__uninit:	Set to a read-only dynptr of the data, valid while the program
+ *			runs.  Set to a null dynptr after an error.
  *
- * For programs on tracepoints. Any context.
+ * Only programs on tracepoints can call this function.
  *
- * Return: 0, -EINVAL if a flag is set, -ERANGE if the data do not lie in the record behind
- * its common fields, or -ENODATA if this hit has no record
+ * Context: Any.
+ * Return: 0; -EINVAL if @flags is not 0; -ERANGE if the data are not in the record, after
+ * its common fields; -ENODATA if this hit has no record.
  */
 __bpf_kfunc int bpf_dynptr_from_data_loc(u32 data_loc, u64 flags,
 					 struct bpf_dynptr *ptr__uninit)
@@ -37,7 +38,7 @@ __bpf_kfunc int bpf_dynptr_from_data_loc(u32 data_loc, u64 flags,
 	u32 offset = data_loc & 0xffff, len = data_loc >> 16;
 	int err = 0;
 
-	/* Only programs of type tracepoint get here, and these have a run_ctx of this type. */
+	/* tp_kfunc_filter() admits only tracepoint programs, which have such a run_ctx. */
 	run_ctx = container_of(current->bpf_ctx, struct bpf_trace_run_ctx, run_ctx);
 	if (flags)
 		err = -EINVAL;
@@ -64,8 +65,10 @@ BTF_KFUNCS_END(tp_kfunc_ids)
 BTF_ID_LIST_SINGLE(data_loc_id, func, bpf_dynptr_from_data_loc)
 
 /**
- * tp_prog_reads_record - whether a program reads the record otherwise than by its context
- * @prog:	The program, in which calls still carry the numbers of what they call.
+ * tp_prog_reads_record - whether a program reads the record by bpf_dynptr_from_data_loc()
+ * @prog:	Program whose calls still hold BTF ids rather than addresses.
+ *
+ * Return: true if the program calls bpf_dynptr_from_data_loc().
  */
 bool tp_prog_reads_record(const struct bpf_prog *prog)
 {

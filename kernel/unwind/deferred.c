@@ -1,37 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * User stack walks that wait for the return to user space.
+ * Deferred walks: the kernel walks a user stack before the task returns to user space.
  *
- * Whoever samples in NMI or with interrupts off cannot fault in user memory.  It
- * requests the stack instead, and gets a cookie for its sample; shortly before
- * the task returns to user space the stack is walked, once for all who asked,
- * and handed to each of them with the same cookie.  What changes the user stack
- * before that - a signal handler, its return, exec - serves what is due first.  A
- * tracer that writes registers does not; its task's stack is what it made of it.
+ * A profiler that samples in NMI or with interrupts off cannot fault in user memory.  It
+ * requests the stack instead and gets a cookie for its sample.  Shortly before the task
+ * returns to user space, the kernel walks the stack once for all clients that have requested
+ * it, and hands the stack to each of them with the same cookie.  A signal handler, its return
+ * and exec change the user stack, so the kernel serves pending requests before them.  It
+ * does not do so when a tracer writes registers: the clients then get the stack that the
+ * tracer has made.
  *
- * A task's state is the word that deferred_state.h describes.  It changes so:
+ * A task's state is one word, which deferred_state.h describes.  It changes like this:
  *
  *	request:	requested |= client, QUEUED set (and the work queued)
  *	work:		QUEUED cleared; walk; then for each client
  *			requested -> delivered, and its callback
- *	leave kernel:	delivered cleared, sequence + 1, unless something is due
+ *	leave kernel:	delivered cleared, sequence + 1, unless a callback is due
  *
- * So a client is called at most once for a user stack.  A tracepoint between the
- * callback and user space that requests again is refused, or it would send the
- * task round and round the exit path.
+ * So a client is called at most once for a user stack.  Once it has been called, its
+ * requests fail until the task has left the kernel.  Otherwise a tracepoint between the
+ * callback and user space could make a request each time, and the task would never leave
+ * the exit path.
  *
- * The cookie is the sequence and a number that the task got with its first
- * request.  The pid would not do: exec in a thread other than the first changes
- * it, between a request and its delivery.
+ * The cookie consists of the sequence and a number that the task gets with its first request.
+ * The pid cannot replace that number: exec in a thread other than the leader changes the pid
+ * between a request and its delivery.
  */
 
 #include <linux/atomic.h>
 #include <linux/mutex.h>
-#include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task_stack.h>
 #include <linux/slab.h>
-#include <linux/srcu.h>
 #include <linux/task_work.h>
 #include <linux/unwind_deferred.h>
 
@@ -40,21 +40,16 @@
 
 /* Serialises registration. */
 static DEFINE_MUTEX(unwind_clients_lock);
-/*
- * The registered clients.  Written under unwind_clients_lock; read under RCU by
- * requests, in any context, and under unwind_srcu by the work, whose callbacks
- * may sleep.
- */
-static struct unwind_client __rcu *unwind_clients[UNWIND_MAX_CLIENTS];
-DEFINE_STATIC_SRCU(unwind_srcu);
+/* Never unregistered.  Written under unwind_clients_lock, read in any context. */
+static struct unwind_client *unwind_clients[UNWIND_MAX_CLIENTS];
 
 /**
- * unwind_client_register() - become somebody who may request user stacks
- * @client: Its @callback and @max_entries are set; it stays the caller's and has
- *	to live until unwind_client_unregister() returns.
+ * unwind_client_register() - register a client that may request user stacks
+ * @client: The client; the caller has set all fields but @slot.  It stays registered forever,
+ *	so it must never be freed.
  *
  * Context: Process context, may sleep.
- * Return: 0, or -EBUSY when there are too many clients.
+ * Return: 0, or -EBUSY if there are too many clients.
  */
 int unwind_client_register(struct unwind_client *client)
 {
@@ -62,45 +57,21 @@ int unwind_client_register(struct unwind_client *client)
 
 	guard(mutex)(&unwind_clients_lock);
 	for (slot = 0; slot < UNWIND_MAX_CLIENTS; slot++) {
-		if (rcu_access_pointer(unwind_clients[slot]))
+		if (unwind_clients[slot])
 			continue;
 		client->slot = slot;
-		/* Publishes @client to requests, which may come at once. */
-		rcu_assign_pointer(unwind_clients[slot], client);
+		/* Publishes @client to requests, which may follow immediately. */
+		smp_store_release(&unwind_clients[slot], client);
 		return 0;
 	}
 	return -EBUSY;
 }
 
-/**
- * unwind_client_unregister() - request no more
- * @client: Was registered.
- *
- * When it returns, no callback of @client runs and none will.
- *
- * Context: Process context, may sleep; not from a callback.
- */
-void unwind_client_unregister(struct unwind_client *client)
+/* Get the client of @slot, or NULL.  Any context. */
+static struct unwind_client *unwind_client_at(unsigned int slot)
 {
-	u64 bits = UNWIND_REQUESTED_BIT(client->slot) |
-		   UNWIND_DELIVERED_BIT(client->slot);
-	struct task_struct *group, *task;
-
-	guard(mutex)(&unwind_clients_lock);
-	/*
-	 * Unreachable: the work no longer finds it.  The slot must not be taken
-	 * anew before its bits are gone, or the next client would receive what
-	 * this one requested; the mutex sees to that.
-	 */
-	RCU_INIT_POINTER(unwind_clients[client->slot], NULL);
-	/* Wait: for requests that may still be setting a bit, and for callbacks. */
-	synchronize_rcu();
-	synchronize_srcu(&unwind_srcu);
-	/* A task forked from here on starts without bits. */
-	scoped_guard(rcu) {
-		for_each_process_thread(group, task)
-			unwind_state_clear(&task->unwind.state, bits);
-	}
+	/* Pairs with unwind_client_register(). */
+	return smp_load_acquire(&unwind_clients[slot]);
 }
 
 static u64 unwind_cookie(const struct unwind_task *unwind, u64 state)
@@ -109,7 +80,7 @@ static u64 unwind_cookie(const struct unwind_task *unwind, u64 state)
 	       READ_ONCE(unwind->id);
 }
 
-/* Number the task; an NMI may do so first. */
+/* Give the task a number, unless it has one.  An NMI may win the race for it. */
 static void unwind_get_id(struct unwind_task *unwind)
 {
 	static atomic_t last_id = ATOMIC_INIT(0);
@@ -124,16 +95,15 @@ static void unwind_get_id(struct unwind_task *unwind)
 }
 
 /**
- * unwind_deferred_request() - ask for the user stack of this kernel entry
- * @client: Whose callback is to receive it.
- * @cookie: Filled in on success: the same for all requests of one kernel entry,
- *	and passed to the callback.  Never 0.
+ * unwind_deferred_request() - request the user stack of this kernel entry
+ * @client: The client whose callback receives the stack.
+ * @cookie: Set on success.  All requests of one kernel entry get the same cookie, and the
+ *	callback gets it, too.  Never 0.
  *
  * Context: Any, NMI included.
- * Return: 0; 1 when @client has asked before in this kernel entry and its
- * callback is still to come; -EALREADY when it has been called already;
- * -EINVAL for a kernel thread or an unregistered client; -ESRCH when the task
- * is exiting.
+ * Return: 0; 1 if @client has a pending request for this kernel entry already; -EALREADY if
+ * @client has received the stack; -EINVAL for a kernel thread or an unregistered client;
+ * -ESRCH if the task is exiting; an error of task_work_add(), which is a kernel bug.
  */
 int unwind_deferred_request(struct unwind_client *client, u64 *cookie)
 {
@@ -144,8 +114,7 @@ int unwind_deferred_request(struct unwind_client *client, u64 *cookie)
 	if (!is_user_task(current))
 		return -EINVAL;
 
-	guard(rcu)();
-	if (rcu_access_pointer(unwind_clients[client->slot]) != client)
+	if (unwind_client_at(client->slot) != client)
 		return -EINVAL;
 	unwind_get_id(unwind);
 
@@ -157,8 +126,9 @@ int unwind_deferred_request(struct unwind_client *client, u64 *cookie)
 		return ret;
 
 	/*
-	 * An NMI here that requests too finds QUEUED set, and relies on this
-	 * call.  It fails for an exiting task only, which is DEAD before.
+	 * An NMI that makes a request here finds QUEUED set and relies on this call.  The
+	 * call fails only for an exiting task, and that is DEAD before, so it does not get
+	 * here.
 	 */
 	error = task_work_add(current, &unwind->work, in_nmi() ?
 			      TWA_NMI_CURRENT : TWA_RESUME | TWAF_NO_ALLOC);
@@ -170,24 +140,22 @@ int unwind_deferred_request(struct unwind_client *client, u64 *cookie)
 	return ret;
 }
 
-/* The most frames that any client of @requested wants. */
+/* Maximum number of frames that any client of @requested wants. */
 static unsigned int unwind_wanted_entries(u64 requested)
 {
 	struct unwind_client *client;
 	unsigned int slot, max = 0;
 
-	guard(rcu)();
 	for (slot = 0; slot < UNWIND_MAX_CLIENTS; slot++) {
 		if (!(requested & UNWIND_REQUESTED_BIT(slot)))
 			continue;
-		client = rcu_dereference(unwind_clients[slot]);
-		if (client)
-			max = max(max, READ_ONCE(client->max_entries));
+		client = unwind_client_at(slot);
+		max = max(max, READ_ONCE(client->max_entries));
 	}
 	return max;
 }
 
-/* Whether @trace, which was cut where its room ended, has less than @client wants. */
+/* Whether @trace ended for lack of room before it had the frames that @client wants. */
 static bool unwind_is_too_short(const struct unwind_user_trace *trace,
 				const struct unwind_client *client)
 {
@@ -195,12 +163,11 @@ static bool unwind_is_too_short(const struct unwind_user_trace *trace,
 	       trace->max < READ_ONCE(client->max_entries);
 }
 
-/* Give @trace to all whose callback is due and who want no more frames than it has. */
+/* Deliver @trace to all clients with a pending request that do not want more frames. */
 static void unwind_deliver(const struct unwind_user_trace *trace)
 {
 	struct unwind_task *unwind = &current->unwind;
 	u64 cookie = unwind_cookie(unwind, READ_ONCE(unwind->state));
-	int idx = srcu_read_lock(&unwind_srcu);
 	unsigned int slot;
 
 	for (slot = 0; slot < UNWIND_MAX_CLIENTS; slot++) {
@@ -208,36 +175,32 @@ static void unwind_deliver(const struct unwind_user_trace *trace)
 		struct unwind_user_trace part;
 		unsigned int max;
 
-		client = srcu_dereference(unwind_clients[slot], &unwind_srcu);
-		if (client && unwind_is_too_short(trace, client))
+		client = unwind_client_at(slot);
+		if (!client || unwind_is_too_short(trace, client))
 			continue;
 		/*
-		 * Only now: a request that came while the stack was walked
-		 * still counts for it.
+		 * Claim requests only now, so that those made during the walk are served
+		 * with this stack as well.
 		 */
 		if (!unwind_state_claim(&unwind->state, slot))
 			continue;
-		/* An NMI may have requested for one that registered meanwhile. */
-		client = srcu_dereference(unwind_clients[slot], &unwind_srcu);
-		if (!client)
-			continue;
 		part = *trace;
-		/* It may grow behind this. */
+		/* Read it once: the client may change it concurrently. */
 		max = READ_ONCE(client->max_entries);
 		if (part.nr > max) {
 			part.nr = max;
 			part.end = UNWIND_USER_FULL;
 		}
-		client->callback(client, &part, cookie);
+		if (client->callback)
+			client->callback(client, &part, cookie);
 	}
-	srcu_read_unlock(&unwind_srcu, idx);
 }
 
 /*
- * A page may take as long as whoever serves it likes, so none is waited for where
- * somebody waits for this task: exec holds locks, and a task that exits or was
- * killed has to go.  While SIGKILL is pending no page fault waits; get_signal()
- * takes it off the list, and then nothing would end the wait.
+ * A page fault may wait forever for a file system.  So a walk reads only resident pages where
+ * others wait for this task: during exec, which holds locks, and while the task exits or dies
+ * from a signal.  While SIGKILL is pending, page faults do not wait, so they are allowed.
+ * Once get_signal() has dequeued SIGKILL, nothing would end the wait.
  */
 static enum unwind_user_access unwind_access(void)
 {
@@ -245,26 +208,43 @@ static enum unwind_user_access unwind_access(void)
 		return UNWIND_USER_DEFERRED;
 	if (current->in_execve || (current->flags & (PF_SIGNALED | PF_EXITING)) ||
 	    (READ_ONCE(current->signal->flags) & SIGNAL_GROUP_EXIT))
-		return UNWIND_USER_NOWAIT;
+		return UNWIND_USER_RESIDENT;
 	return UNWIND_USER_DEFERRED;
 }
 
-/* Walk the stack once, for as many frames as those want who have requested it. */
+/* Let clients prepare for the walk; they may sleep. */
+static void unwind_prepare(void)
+{
+	struct unwind_client *client;
+	unsigned int slot;
+
+	for (slot = 0; slot < UNWIND_MAX_CLIENTS; slot++) {
+		client = unwind_client_at(slot);
+		if (client && client->prepare)
+			client->prepare();
+	}
+}
+
+/* Walk the stack once, for the maximum number of frames that the requesters want. */
 static void unwind_serve_once(u64 requested)
 {
+	enum unwind_user_access access = unwind_access();
 	struct unwind_user_trace trace = {
 		.max = unwind_wanted_entries(requested),
 		.end = UNWIND_USER_FULL,
 	};
 
+	/* A task that was killed makes no more walks that would need it. */
+	if (access == UNWIND_USER_DEFERRED && !fatal_signal_pending(current))
+		unwind_prepare();
 	if (trace.max) {
 		trace.entries = kvmalloc_array(trace.max, sizeof(u64),
 					       GFP_KERNEL | __GFP_NOWARN);
 		if (trace.entries) {
-			unwind_user(&trace, task_pt_regs(current), unwind_access());
+			unwind_user(&trace, task_pt_regs(current), access);
 		} else {
 			trace.end = UNWIND_USER_NO_MEMORY;
-			unwind_user_ended(&trace, unwind_access());
+			unwind_user_ended(&trace, access);
 		}
 	}
 	unwind_deliver(&trace);
@@ -272,9 +252,9 @@ static void unwind_serve_once(u64 requested)
 }
 
 /*
- * Hand the stack to all who requested it.  A client that requests while it is walked for
- * others may want more frames than there is room for; the stack is still the same, so
- * walk it again for that one.  Each client is served once, which ends this.
+ * Deliver the stack to all clients that have requested it.  A client that makes a request
+ * during the walk may want more frames than there is room for.  The stack is still the same,
+ * so walk it again for that client.  The loop ends because each client is served once.
  */
 static void unwind_serve(void)
 {
@@ -287,14 +267,14 @@ static void unwind_serve(void)
 static void unwind_work(struct callback_head *head)
 {
 	/*
-	 * The list has let go of @head: a request from here on has to queue it
-	 * again, even though this run may still serve it.
+	 * The work is no longer queued.  A request from here on has to queue it again, even if
+	 * this run still serves the request.
 	 */
 	unwind_state_clear(&current->unwind.state, UNWIND_QUEUED);
 	unwind_serve();
 }
 
-/* A forked task starts with a copy of its parent's. */
+/* A forked task starts with a copy of its parent's state: reset it. */
 void unwind_deferred_init_task(struct task_struct *task)
 {
 	task->unwind.state = 0;
@@ -307,7 +287,7 @@ void __unwind_deferred_leave_kernel(void)
 	unwind_state_next(&current->unwind.state);
 }
 
-/* The work stays queued, for what the handler's stack may be requested by. */
+/* The work stays queued: it serves requests for the stack of the handler. */
 void __unwind_deferred_signal(void)
 {
 	unwind_serve();
@@ -319,7 +299,7 @@ void __unwind_deferred_exec(void)
 	unwind_serve();
 }
 
-/* What requested since then saw a stack that is gone. */
+/* Requests since the last unwind_deferred_exec() were for a stack that no longer exists. */
 void __unwind_deferred_exec_done(void)
 {
 	const struct unwind_user_trace none = { .end = UNWIND_USER_NO_STACK };
@@ -330,7 +310,7 @@ void __unwind_deferred_exec_done(void)
 
 void __unwind_deferred_exit(void)
 {
-	/* First the end of requests, then all that came before it. */
+	/* Refuse new requests first, then serve those that came before. */
 	unwind_state_kill(&current->unwind.state);
 	unwind_serve();
 }

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a task's deferred user stack walks stand at: unwind_task::state.
+ * The state of a task's deferred walks: unwind_task::state.
  *
- * One word, so that each transition is one cmpxchg and an NMI at any point finds
- * it whole:
+ * The state is one word.  So each transition is one cmpxchg, and an NMI never sees half of
+ * a transition:
  *
  *	 63            32 31     30        16 15     14         0
  *	+----------------+------+------------+------+------------+
  *	| sequence       | DEAD | delivered  |QUEUED| requested  |
  *	+----------------+------+------------+------+------------+
  *
- *	requested	a bit per client slot: its callback is due
+ *	requested	one bit per client slot: its callback is due
  *	QUEUED		unwind_task::work is queued
- *	delivered	a bit per client slot: called already, for this sequence
- *	DEAD		the task is exiting, and takes no more requests
+ *	delivered	one bit per client slot: the client has the stack of this sequence
+ *	DEAD		the task is exiting and takes no more requests
  *	sequence	counts the user stacks that were requested
  *
- * Changed by the task itself and by whatever interrupts it; unregistering a
- * client clears bits from another CPU.
+ * Only the task itself and interrupts of the task change the state.
  */
 #ifndef _KERNEL_UNWIND_DEFERRED_STATE_H
 #define _KERNEL_UNWIND_DEFERRED_STATE_H
@@ -37,15 +36,15 @@
 #define UNWIND_DELIVERED_BIT(slot)	BIT_ULL((slot) + 16)
 
 /**
- * unwind_state_request() - a client wants the stack of this kernel entry
- * @state: The task's.
- * @slot: The client's.
- * @seen: The state that the request was added to, on success.
+ * unwind_state_request() - request the stack of this kernel entry for a client
+ * @state: State of the task.
+ * @slot: Slot of the client.
+ * @seen: On success, set to the state before the request.
  *
- * Where UNWIND_QUEUED is clear in @seen, the caller has to queue the work.
+ * If UNWIND_QUEUED is clear in @seen, the caller has to queue the work.
  *
- * Return: 0; 1 when the client's request stood already; -EALREADY when it has
- * been delivered; -ESRCH when the task takes no more requests.
+ * Return: 0; 1 if the client has a pending request already; -EALREADY if the client
+ * has received the stack; -ESRCH if the task takes no more requests.
  */
 static inline int unwind_state_request(u64 *state, unsigned int slot, u64 *seen)
 {
@@ -63,9 +62,11 @@ static inline int unwind_state_request(u64 *state, unsigned int slot, u64 *seen)
 }
 
 /**
- * unwind_state_claim() - whether a client's callback is due; it no longer is after this
- * @state: The task's.
- * @slot: The client's.
+ * unwind_state_claim() - turn a client's request into a delivery
+ * @state: State of the task.
+ * @slot: Slot of the client.
+ *
+ * Return: true if the callback was due: the caller has to call it.
  */
 static inline bool unwind_state_claim(u64 *state, unsigned int slot)
 {
@@ -81,9 +82,9 @@ static inline bool unwind_state_claim(u64 *state, unsigned int slot)
 }
 
 /**
- * unwind_state_clear() - clear @bits, whatever else happens to the state
- * @state: A task's, perhaps another's.
- * @bits: What to clear.
+ * unwind_state_clear() - clear bits and keep concurrent changes to the others
+ * @state: State of the task.
+ * @bits: Mask of the bits to clear.
  */
 static inline void unwind_state_clear(u64 *state, u64 bits)
 {
@@ -94,14 +95,16 @@ static inline void unwind_state_clear(u64 *state, u64 bits)
 }
 
 /**
- * unwind_state_next() - the user stack changes: requests get another cookie
- * @state: The task's.
+ * unwind_state_next() - start a new sequence because the user stack changes
+ * @state: State of the task.
  *
- * Does nothing while a callback is due: on the way to user space that is an NMI's
- * request after the task work ran, and its interrupt to itself comes as soon as
- * interrupts are on.  A tracepoint behind this point that requests is served in
- * the next kernel entry.  The work may stay queued; it finds what is requested
- * then.
+ * Later requests get a new cookie.
+ *
+ * This does nothing while a callback is due.  On the way to user space, that means an NMI
+ * made a request after the task work ran.  The NMI has sent itself an interrupt, which
+ * arrives as soon as interrupts are on.  If a tracepoint makes a request after this point,
+ * the next kernel entry serves it.  The work may stay queued: it serves what is requested
+ * when it runs.
  */
 static inline void unwind_state_next(u64 *state)
 {
@@ -117,8 +120,8 @@ static inline void unwind_state_next(u64 *state)
 }
 
 /**
- * unwind_state_kill() - the task exits: no more requests
- * @state: The task's.
+ * unwind_state_kill() - refuse all further requests of an exiting task
+ * @state: State of the task.
  */
 static inline void unwind_state_kill(u64 *state)
 {

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Gives the mappings of a process the tables of the files that they are of.
+ * Discovery: finds the tables of the files that a process has mapped, and attaches them.
  *
- * Objects are mapped by exec and by the dynamic linker, of which the kernel sees mmap() and
- * no more.  So it looks for itself, when somebody walks the process's stack: it asks for the
- * table of each file whose code is mapped, and attaches it once it has been loaded; of what
- * has none that is remembered.  So a mapping is looked at once, and a process that nobody
- * profiles never.
+ * The dynamic linker maps objects with mmap() and does not report their tables to the
+ * kernel.  So the kernel looks for tables itself when somebody walks the process's stack.
+ * Discovery asks for the table of each file whose code is mapped and attaches the table once
+ * it has been loaded.  It remembers which mappings have no table, so that it looks at each
+ * mapping once.  It never looks at a process that nobody profiles.
  *
- * All of a process's code is looked at in one go, and not that of one stack: samples
- * that are taken at once cannot look, and are short for each object that was not on a
- * stack before.  mm->exec_vm tells when there is code to look at: it changes whenever
- * code is mapped or unmapped.
+ * Discovery looks at all code of a process, not only at the code on one stack.  Immediate
+ * walks cannot run discovery; they would be short for each object that no earlier stack
+ * contained.  mm->exec_vm says when there is new code, as it changes whenever code is mapped
+ * or unmapped.
  *
- * A walk that may sleep waits a moment for what is being loaded: once for each mapping, so
- * that a file that never answers does not stop those who run it over and over.
+ * A walk that may sleep waits a moment for tables that are being loaded.  It waits once for
+ * each mapping, so that a file whose file system never answers does not stop its users again
+ * and again.
  *
- * The vDSO is an object like any other, but looked at only in a process that has
- * tables: it keeps frame pointers, and to others its table would be of no use.
+ * The vDSO is an object like any other, but discovery looks at it only in a process that has
+ * tables.  The vDSO keeps frame pointers, so other processes do not need its table.
  */
 
 #include <linux/file.h>
@@ -36,21 +37,21 @@
 
 #include <trace/events/sframe.h>
 
-/* Mappings that are looked at together: their files are loaded at the same time. */
+/* Number of mappings in a batch; their files are loaded at the same time */
 #define DISCOVER_BATCH		16
-/* For how long a process is left alone that maps code in which there is nothing. */
+/* Delay until the next discovery after one that found nothing or has to be repeated */
 #define DISCOVER_REST		max(HZ / 10, 1)
-/* How long a walk waits for files that are loaded. */
+/* Maximum time that a walk waits for files to be loaded */
 #define DISCOVER_WAIT		max(HZ / 20, 1)
 
 /**
- * struct discover_object - a mapping of code, and the object that it is of
- * @uf:		What is known of the object.
- * @file:	What is mapped, with a reference; NULL for the vDSO.
- * @start:	The mapping ...
- * @end:	... and the first address behind it.
- * @offset:	Of @start in the file.
- * @waited:	A walk has waited for it before.
+ * struct discover_object - a mapping of code and its object
+ * @uf:		The object's entry in the cache of tables.
+ * @file:	The mapped file, with a reference; NULL for the vDSO.
+ * @start:	First address of the mapping.
+ * @end:	First address after the mapping.
+ * @offset:	Offset of @start in the file.
+ * @waited:	A walk has waited for the object's table before.
  */
 struct discover_object {
 	struct unwind_file	*uf;
@@ -62,11 +63,11 @@ struct discover_object {
 };
 
 /**
- * struct discover_batch - some mappings of a process
- * @nr:		How many.
- * @left:	Jiffies that are still waited for their files.
- * @again:	Something has to be looked at another time.
- * @objects:	They.
+ * struct discover_batch - mappings of a process that discovery handles together
+ * @nr:		Number of entries in @objects.
+ * @left:	Time that discovery may still wait for files, in jiffies.
+ * @again:	Discovery has to look at a mapping again later.
+ * @objects:	The mappings.
  */
 struct discover_batch {
 	unsigned int		nr;
@@ -75,7 +76,7 @@ struct discover_batch {
 	struct discover_object	objects[DISCOVER_BATCH];
 };
 
-/* Whether @vma is of an object's code, as far as that can be seen from outside. */
+/* Whether @vma may map code of an object, judged without reading it. */
 static bool discover_is_code(struct vm_area_struct *vma)
 {
 	if (!(vma->vm_flags & VM_EXEC) || vma_is_anonymous(vma) ||
@@ -86,13 +87,13 @@ static bool discover_is_code(struct vm_area_struct *vma)
 	return vma->vm_mm->sframe && vma->vm_mm->sframe->nr;
 }
 
-/* Where @vma starts in its object. */
+/* Offset of the start of @vma in its object. */
 static u64 discover_offset(const struct vm_area_struct *vma)
 {
 	return vma->vm_file ? (u64)vma->vm_pgoff << PAGE_SHIFT : 0;
 }
 
-/* NULL where there is no memory, or nothing to look at. */
+/* Get the cache entry of the object in @vma.  Returns NULL without memory or an object. */
 static struct unwind_file *discover_get_file(struct vm_area_struct *vma)
 {
 	const void *image;
@@ -104,15 +105,21 @@ static struct unwind_file *discover_get_file(struct vm_area_struct *vma)
 	return image ? unwind_file_get_image(image, size) : NULL;
 }
 
-/* Find the first mappings of code from @from on that nobody has looked at. */
-static void discover_find(struct mm_struct *mm, unsigned long from, struct discover_batch *batch)
+/*
+ * Fill @batch with the next mappings of code from @from on that discovery has to look at.
+ * Returns 0, or -EINTR if the task was killed.
+ */
+static int discover_find(struct mm_struct *mm, unsigned long from, struct discover_batch *batch)
 {
 	VMA_ITERATOR(vmi, mm, from);
 	struct vm_area_struct *vma;
 
+	int ret;
+
 	batch->nr = 0;
-	if (mmap_read_lock_killable(mm))
-		return;
+	ret = mmap_read_lock_killable(mm);
+	if (ret)
+		return ret;
 	for_each_vma(vmi, vma) {
 		struct discover_object *object = &batch->objects[batch->nr];
 
@@ -129,9 +136,13 @@ static void discover_find(struct mm_struct *mm, unsigned long from, struct disco
 			break;
 	}
 	mmap_read_unlock(mm);
+	return 0;
 }
 
-/* Whether what is mapped there is still the same; the lock was let go of. */
+/*
+ * Whether the mapping is still the one that discover_find() saw.  The mmap_lock was dropped
+ * since, and other threads may have changed the mappings.
+ */
 static bool discover_is_unchanged(struct mm_struct *mm, const struct discover_object *object)
 {
 	struct vm_area_struct *vma = vma_lookup(mm, object->start);
@@ -155,25 +166,41 @@ static int discover_attach(struct mm_struct *mm, const struct discover_object *o
 	return ret;
 }
 
-/* Use what came of @object's file; the mmap_lock is held for writing. */
+/* A file that may change unseen has to be read anew for the next mapping. */
+static void discover_done(const struct discover_object *object)
+{
+	if (object->uf)
+		unwind_file_done(object->uf);
+}
+
+/*
+ * Attach the table of @object if it was loaded (@found is 0), or remember that there is none.
+ * The mmap_lock is held for writing.
+ */
 static void discover_answer(struct mm_struct *mm, const struct discover_object *object,
 			    int found, struct discover_batch *batch)
 {
 	int ret = 0;
 
-	/* Another thread, or the program itself, may have been faster. */
-	if (sframe_is_known(mm->sframe, object->start, object->end))
+	/* Another thread's discovery or the program's prctl() may have been faster. */
+	if (sframe_is_known(mm->sframe, object->start, object->end)) {
+		discover_done(object);
 		return;
+	}
 	if (!found)
 		found = discover_attach(mm, object);
-	if (found == -EINPROGRESS || found == -ENOMEM) {
+	if (found == -EINPROGRESS || found == -ENOMEM || (found == -ESTALE && !object->waited)) {
 		batch->again = true;
-		if (found == -EINPROGRESS)
+		if (found != -ENOMEM)
 			ret = sframe_add_without(mm, object->start, object->end, SFRAME_PENDING);
 		return;
 	}
-	if (object->uf)
-		unwind_file_done(object->uf);
+	/* The next discovery has the file read again. */
+	if (found && object->uf && unwind_file_is_outdated(object->uf)) {
+		batch->again = true;
+		return;
+	}
+	discover_done(object);
 	if (found)
 		ret = sframe_add_without(mm, object->start, object->end, SFRAME_WITHOUT);
 	if (ret)
@@ -194,10 +221,12 @@ static int discover_object(struct mm_struct *mm, const struct discover_object *o
 	ret = mmap_write_lock_killable(mm);
 	if (ret)
 		return ret;
-	if (discover_is_unchanged(mm, object))
+	if (discover_is_unchanged(mm, object)) {
 		discover_answer(mm, object, found, batch);
-	else
+	} else {
+		discover_done(object);
 		WRITE_ONCE(mm->sframe->seen, 0);
+	}
 	mmap_write_unlock(mm);
 	return 0;
 }
@@ -214,16 +243,16 @@ static void discover_release(struct discover_batch *batch)
 	}
 }
 
-/* Look at all code; returns whether there was any to look at, or an error. */
+/* Look at all code.  Returns 1 if there was new code, 0 if there was none, or an error. */
 static int discover_all(struct mm_struct *mm, struct discover_batch *batch)
 {
 	unsigned long from = 0;
 	unsigned int i, nr;
 	int ret = 0;
 
-	/* Each time further up: however many there are, this ends. */
+	/* @from rises with each batch, so this ends even if mappings keep appearing. */
 	do {
-		discover_find(mm, from, batch);
+		ret = discover_find(mm, from, batch);
 		nr = batch->nr;
 		for (i = 0; i < nr && !ret; i++) {
 			ret = discover_object(mm, &batch->objects[i], batch);
@@ -236,9 +265,9 @@ static int discover_all(struct mm_struct *mm, struct discover_batch *batch)
 }
 
 /**
- * sframe_discover() - find the tables of what the current process has mapped
+ * sframe_discover() - find and attach the tables of the current process's mappings
  *
- * Does nothing where they have been looked for and no code was mapped since.
+ * Does nothing unless sframe_discovery_is_due().
  *
  * Context: Process context, may sleep; no mmap_lock held.
  */
@@ -257,18 +286,18 @@ void sframe_discover(void)
 	}
 	batch->left = DISCOVER_WAIT;
 	ret = discover_all(mm, batch);
-	/* Nothing new; or no room to remember it, which there may be later. */
+	/* Slow down if there was nothing new, or if a mapping has to be looked at again. */
 	if (ret <= 0 || batch->again)
 		sframe_rest_discovery(DISCOVER_REST, ret < 0 || batch->again);
 	kfree(batch);
 }
 
 /**
- * unwind_user_mapped() - code may have been mapped, while somebody wants callchains
- * @vma: What was mapped, or has become executable.
+ * unwind_user_mapped() - attach the table of a new mapping
+ * @vma: A mapping that was created or became executable while callchains are in use.
  *
- * Attaches the table of a file that has been loaded, so that the first sample of a process
- * is whole, however short it lives; has that of another one loaded.
+ * If the file's table has been loaded, this attaches it.  So the first sample of a process
+ * is complete, however short its life.  Else this has the table loaded.
  *
  * Context: Process context, the mmap_lock of @vma's mm held for writing.
  */
@@ -285,9 +314,10 @@ void unwind_user_mapped(struct vm_area_struct *vma)
 	    (mm->sframe && sframe_is_known(mm->sframe, vma->vm_start, vma->vm_end)))
 		return;
 	object.uf = discover_get_file(vma);
-	if (!object.uf)
-		return;
-	if (!unwind_file_state(object.uf))
-		discover_attach(mm, &object);
-	unwind_file_put(object.uf);
+	if (object.uf && !unwind_file_state(object.uf) && !discover_attach(mm, &object))
+		discover_done(&object);
+	else if (mm->sframe)
+		WRITE_ONCE(mm->sframe->seen, 0);
+	if (object.uf)
+		unwind_file_put(object.uf);
 }

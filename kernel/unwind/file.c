@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tables of files, read and checked once and shared by all who have the file mapped.
+ * Cache of the unwind tables of files.  The kernel reads and checks the table of a file once,
+ * and all processes that map the file share it.
  *
- * A walk never reads a file.  Discovery asks for a file's table, and a worker loads it;
- * until then, walks go on without the table.  A file is known by what it is and
- * by when it was last changed; there is no table of one that changes while it is read, and that
- * of one which somebody may write to is for the mapping that it was read for alone.
+ * A walk never reads a file.  Discovery asks for a file's table, and a worker loads it; until
+ * then, walks go on without the table.  The cache identifies a file by its device, its inode
+ * and the time of its last change.  A file that changes while the worker reads it gets no
+ * table.  If somebody may write to the file, only the mapping for which the worker read the
+ * table gets it.
  *
- *	unwind_file	what is known of a file: its code, or why there is no table
- *	unwind_segment	a stretch of its code, which mappings refer to
- *	unwind_table	its rows, which may be evicted at any time, and loaded again
+ *	unwind_file	entry of the cache: the file's code, or why it has no table
+ *	unwind_segment	a stretch of the file's code, which mappings refer to
+ *	unwind_table	the rows of a segment, which may be evicted and loaded again
  *
- * A file that never answers holds up the others of its file system alone: of each, one is
- * read at a time, and those that a process or another machine serves have a queue of their
- * own.  Files are read in user space's stead, with the size of a table bounded before
- * memory is taken, which is charged to the first who asked.
+ * A file system that never answers delays only its own files.  The workers read one file of
+ * each file system at a time, and file systems that a process or another machine serves have
+ * a queue of their own.  The size of a table is bounded before memory is allocated.  The
+ * memory is charged to the first process that asked for the table.
  *
- * What the cache holds is bounded by memory: see unwind_files_scan().
+ * Two things bound the cache: memory pressure, see unwind_files_scan(), and the sysctl
+ * kernel.unwind_table_kbytes, see file_make_room().
  */
 
 #include <linux/debugfs.h>
-#include <linux/elf.h>
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/hashtable.h>
@@ -28,54 +30,50 @@
 #include <linux/magic.h>
 #include <linux/memcontrol.h>
 #include <linux/mm.h>
-#include <linux/random.h>
+#include <linux/pfn.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/seq_file.h>
 #include <linux/shrinker.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
+#include <linux/sysctl.h>
 #include <linux/timekeeping.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #include "file.h"
-#include "split.h"
 #include "stats.h"
 
-/* ld writes a dozen program headers. */
-#define FILE_MAX_PHDRS		64
-/* Stretches of code that a file may have.  ld makes one. */
-#define FILE_MAX_PARTS		8
-/* No larger table is read.  That of Debian's largest program has 10 MiB. */
-#define FILE_MAX_TABLE		SZ_64M
-/* Bytes between two chances for others to run */
-#define FILE_READ_AT_ONCE	SZ_1M
-/* Files that are known, with tables or without */
+/* Maximum number of files in the cache, with tables or without */
 #define FILE_MAX_KNOWN		16384
-/* How many are read at a time, of each class of file systems */
+/* Maximum number of files that are loaded at a time, per queue */
 #define FILE_MAX_LOADS		8
-/* When a file without a table is looked at again: one may have been made, or mended. */
+/* Time until a file without a table is read again: it may have a valid table by then. */
 #define FILE_AGAIN		(60 * HZ)
-/* A time stamp that is younger than this may hide a change. */
+/* A table that a walk has read within this time is not evicted for another table. */
+#define FILE_KEPT		(10 * HZ)
+/* By default, tables may take 1/32 of memory. */
+#define FILE_MEMORY_SHARE	32
+/* A file may change again without a change of its ctime if the ctime is younger than this. */
 #define FILE_FRESH_SECONDS	2
 
-/* unwind_file::state, beside 0 and errors */
+/* unwind_file::state is one of these, 0, or another error. */
 #define FILE_LOADING	(-EINPROGRESS)
 #define FILE_EVICTED	(-EAGAIN)
 
 /**
- * struct unwind_file_key - which file it is, and in what state
- * @reader: The process that it is loaded for, as an address, where its content may change
- *	unseen; else NULL.
- * @object:	The image; of a file, NULL, or the inode where that tells apart what has the
- *	same number.  Compared, and never followed.
- * @dev:	Of its file system.
- * @ino:	Its number there.
- * @generation:	Of the number.
- * @size:	Of the file.
- * @version:	Changes with it, where the file system keeps that.
- * @ctime:	When it was last changed.
+ * struct unwind_file_key - identifies a file and a version of its content
+ * @reader:	The mm of the process that the file is loaded for, if the content may change
+ *		unnoticed; else NULL.  Only compared, never dereferenced.
+ * @object:	For an object in memory, its image.  For a file, NULL, or the inode if inode
+ *		numbers are not unique in the file system.  Only compared, never dereferenced.
+ * @dev:	Device of the file system.
+ * @ino:	Inode number.
+ * @generation:	Generation of the inode number.
+ * @size:	Size of the file or the image in bytes.
+ * @version:	The inode's change counter, 0 if the file system has none.
+ * @ctime:	Time of the last change.
  */
 struct unwind_file_key {
 	const void		*reader;
@@ -89,25 +87,25 @@ struct unwind_file_key {
 };
 
 /**
- * struct unwind_file - what is known of a file
- * @node:	In unwind_files, unless nobody is to find it.
- * @recent:	In unwind_files_recent, where @node is hashed.
+ * struct unwind_file - a file in the cache
+ * @node:	Entry in unwind_files; unhashed if no lookup may find the file any more.
+ * @recent:	Entry in unwind_files_recent while @node is hashed.
  * @users:	References of the cache, of a load and of callers.
- * @key:	The file.
- * @state:	0: it has tables; FILE_*; or why it has none.
- * @nr_parts:	Valid once it has been loaded, and constant from then on.
- * @parts:	The same.
- * @bytes:	Of its tables.
- * @generation:	unwind_files_generation when it was last asked for.
- * @evict_after: In jiffies; a table that was read since is kept once more.
- * @file:	What to read, while it is being loaded.
- * @image:	The same, in the kernel's memory.
- * @sb:		Of @file.
- * @memcg:	Who is charged.
- * @work:	Loads it.
- * @load:	In unwind_files_waiting or unwind_files_loading.
+ * @key:	Identity of the file.
+ * @state:	0 if the file has tables; FILE_*; or the error that says why it has none.
+ * @nr_parts:	Number of entries in @parts.
+ * @parts:	Stretches of code.  Set by the first load that succeeds, constant from then on.
+ * @bytes:	Size of the file's tables in bytes.
+ * @generation:	unwind_tables_generation at the last request to load the file.
+ * @evict_after: Time in jiffies: if a walk has read a table since, eviction skips the file
+ *		once.
+ * @object:	The object to read, during a load.
+ * @sb:		Superblock of the file in @object; NULL for an image.
+ * @memcg:	The memory cgroup that a load is charged to.
+ * @work:	Loads the file.
+ * @load:	Entry in unwind_files_waiting or unwind_files_loading, during a load.
  *
- * What is not constant is protected by unwind_files_lock.
+ * unwind_files_lock protects everything that is not constant.
  */
 struct unwind_file {
 	struct hlist_node	node;
@@ -116,100 +114,38 @@ struct unwind_file {
 	struct unwind_file_key	key;
 	int			state;
 	unsigned int		nr_parts;
-	struct unwind_part	parts[FILE_MAX_PARTS];
+	struct unwind_part	parts[UNWIND_MAX_PARTS];
 	size_t			bytes;
 	unsigned int		generation;
 	unsigned long		evict_after;
 
-	struct file		*file;
-	const void		*image;
+	struct unwind_object	object;
 	struct super_block	*sb;
 	struct mem_cgroup	*memcg;
 	struct work_struct	work;
 	struct list_head	load;
 };
 
+/* Protects the files, and the variables up to unwind_files_loading except the sysctl. */
 static DEFINE_SPINLOCK(unwind_files_lock);
 static DEFINE_HASHTABLE(unwind_files, 10);
+/* The same files, most recently used first */
 static LIST_HEAD(unwind_files_recent);
+/* Number of files in unwind_files, and the size of their tables in bytes */
 static unsigned int unwind_files_nr;
 static size_t unwind_files_bytes;
+/* Upper limit of unwind_files_bytes, in KiB: a sysctl, see file_make_room(). */
+static unsigned int unwind_table_kbytes;
+/* Loads that have not been queued yet, and loads that have */
 static LIST_HEAD(unwind_files_waiting);
 static LIST_HEAD(unwind_files_loading);
-/* Counts up when tables may be found that were not there before. */
-unsigned int unwind_files_generation;
 /* Woken when any load has ended */
 static DECLARE_WAIT_QUEUE_HEAD(unwind_files_loaded);
-/* By file_is_remote() */
+/* Indexed by file_is_remote() */
 static struct workqueue_struct *unwind_files_queue[2];
 
 /**
- * unwind_segment_build() - make a segment that has one user, and its table
- * @source: What the table is made of.
- * @gfp: How memory is taken.
- *
- * Context: Process context, may sleep.
- * Return: The segment, for unwind_segment_put(); or an error as unwind_table_build().
- */
-struct unwind_segment *unwind_segment_build(const struct unwind_table_source *source, gfp_t gfp)
-{
-	struct unwind_table *table = unwind_table_build(source, get_random_u32(), gfp);
-	struct unwind_segment *segment;
-
-	if (IS_ERR(table))
-		return ERR_CAST(table);
-	segment = kzalloc(sizeof(*segment), gfp);
-	if (!segment) {
-		unwind_table_free(table);
-		return ERR_PTR(-ENOMEM);
-	}
-	refcount_set(&segment->users, 1);
-	RCU_INIT_POINTER(segment->table, table);
-	segment->used = jiffies;
-	return segment;
-}
-
-/**
- * unwind_segment_get() - one more user
- * @segment: The segment, or NULL.
- *
- * Return: @segment.
- */
-struct unwind_segment *unwind_segment_get(struct unwind_segment *segment)
-{
-	if (segment)
-		refcount_inc(&segment->users);
-	return segment;
-}
-
-static void unwind_segment_free(struct rcu_head *rcu)
-{
-	struct unwind_segment *segment = container_of(rcu, struct unwind_segment, rcu);
-
-	unwind_table_free(rcu_dereference_protected(segment->table, true));
-	kfree(segment);
-}
-
-/**
- * unwind_segment_put() - one user less
- * @segment: The segment, or NULL.  RCU readers may still use it.
- *
- * Context: Any but NMI.
- */
-void unwind_segment_put(struct unwind_segment *segment)
-{
-	if (segment && refcount_dec_and_test(&segment->users))
-		call_rcu(&segment->rcu, unwind_segment_free);
-}
-
-static void file_free_parts(struct unwind_part *parts, unsigned int nr)
-{
-	while (nr--)
-		unwind_segment_put(parts[nr].segment);
-}
-
-/**
- * unwind_file_put() - give a reference back
+ * unwind_file_put() - release a reference
  * @uf: The file.
  *
  * Context: Any but NMI.
@@ -218,20 +154,33 @@ void unwind_file_put(struct unwind_file *uf)
 {
 	if (!refcount_dec_and_test(&uf->users))
 		return;
-	file_free_parts(uf->parts, uf->nr_parts);
+	unwind_free_parts(uf->parts, uf->nr_parts);
 	kfree(uf);
+}
+
+/*
+ * Whether the file may change without a change of its ctime.  Only the first write through a
+ * mapping sets the ctime, and on tmpfs not even that one does.
+ */
+static bool file_may_change_unseen(struct inode *inode)
+{
+	return inode_is_open_for_write(inode) || mapping_writably_mapped(inode->i_mapping) ||
+	       ktime_get_real_seconds() - inode_get_ctime_sec(inode) < FILE_FRESH_SECONDS;
 }
 
 static void file_read_key(struct file *file, struct unwind_file_key *key)
 {
 	struct inode *inode = file_inode(file);
 
-	/* It is compared as bytes. */
+	/* Keys are compared byte by byte, padding included. */
 	memset(key, 0, sizeof(*key));
-	if (inode_is_open_for_write(inode) || ktime_get_real_seconds() -
-	    inode_get_ctime_sec(inode) < FILE_FRESH_SECONDS)
+	if (file_may_change_unseen(inode))
 		key->reader = current->mm;
-	/* An inode may be dropped with its last user; but subvolumes count for themselves. */
+	/*
+	 * Each btrfs subvolume numbers its own inodes, so add the inode's address.  Other file
+	 * systems do not need it, and there it would change when the inode is dropped and read
+	 * again.
+	 */
 	if (inode->i_sb->s_magic == BTRFS_SUPER_MAGIC)
 		key->object = inode;
 	key->dev = inode->i_sb->s_dev;
@@ -252,7 +201,7 @@ static unsigned long file_hash_of(const struct unwind_file_key *key)
 	return key->dev ? key->ino : (unsigned long)key->object;
 }
 
-/* Whether somebody beyond this kernel answers for the file: a process, another machine. */
+/* Whether a process or another machine may serve the file system. */
 static bool file_is_remote(const struct super_block *sb)
 {
 	if (!sb || sb->s_bdev)
@@ -261,7 +210,7 @@ static bool file_is_remote(const struct super_block *sb)
 	       sb->s_magic != BTRFS_SUPER_MAGIC;
 }
 
-/* Forget @uf; the lock is held. */
+/* Remove @uf from the cache; the lock is held. */
 static void file_unhash(struct unwind_file *uf)
 {
 	if (hlist_unhashed(&uf->node))
@@ -273,7 +222,10 @@ static void file_unhash(struct unwind_file *uf)
 	unwind_file_put(uf);
 }
 
-/* Take the tables of @uf, which refer to nothing else; the lock is held. */
+/*
+ * Evict the tables of @uf; the lock is held.  A table refers to nothing else, so kvfree_rcu()
+ * can free it.
+ */
 static void file_evict(struct unwind_file *uf)
 {
 	unsigned int i;
@@ -295,7 +247,7 @@ static void file_evict(struct unwind_file *uf)
 	unwind_count(UNWIND_FILES_EVICTED);
 }
 
-/* When any of @uf's tables was last read. */
+/* Time at which a walk last read any table of @uf. */
 static unsigned long file_used(const struct unwind_file *uf)
 {
 	unsigned long used = uf->evict_after;
@@ -311,8 +263,8 @@ static unsigned long file_used(const struct unwind_file *uf)
 }
 
 /*
- * Take up to @nr tables away, of those that were not read for longest.  One that was read
- * since it was last looked at stays.  Returns their number.
+ * Evict up to @nr files, least recently used first.  A file whose tables a walk has read
+ * since the last scan stays and moves to the front.  Returns the number of evicted files.
  */
 static unsigned long file_evict_some(unsigned long nr)
 {
@@ -338,220 +290,55 @@ static unsigned long file_evict_some(unsigned long nr)
 	return evicted;
 }
 
+/* Whether the limit allows @bytes more; the lock is held. */
+static bool file_has_room(size_t bytes)
+{
+	u64 limit = (u64)READ_ONCE(unwind_table_kbytes) * SZ_1K;
+
+	return unwind_files_bytes + bytes <= limit;
+}
+
+/*
+ * Evict files, least recently used first, until the limit allows @bytes more.  Files whose
+ * tables a walk has read within the last @kept jiffies stay: if the tables in use exceed the
+ * limit, they must not evict each other in turns.  Returns whether there is room now; if not,
+ * the caller refuses the new table.  The lock is held.
+ */
+static bool file_make_room(size_t bytes, unsigned long kept)
+{
+	struct unwind_file *uf, *next;
+
+	list_for_each_entry_safe_reverse(uf, next, &unwind_files_recent, recent) {
+		if (file_has_room(bytes))
+			break;
+		if (!uf->state && time_after_eq(jiffies, file_used(uf) + kept))
+			file_evict(uf);
+	}
+	return file_has_room(bytes);
+}
+
 static unsigned long unwind_files_count(struct shrinker *shrinker, struct shrink_control *sc)
 {
 	return READ_ONCE(unwind_files_bytes) ? READ_ONCE(unwind_files_nr) : SHRINK_EMPTY;
 }
 
-/* Also for a table that is attached: its readers ask for it again. */
+/* Attached tables may be evicted, too: the next lookup has them loaded again. */
 static unsigned long unwind_files_scan(struct shrinker *shrinker, struct shrink_control *sc)
 {
 	return file_evict_some(sc->nr_to_scan) ?: SHRINK_STOP;
 }
 
-/* Forget the files that were asked for longest ago; the lock is held. */
+/* Remove the least recently used files from a cache that has too many; the lock is held. */
 static void file_bound_known(void)
 {
 	while (unwind_files_nr > FILE_MAX_KNOWN)
 		file_unhash(list_last_entry(&unwind_files_recent, struct unwind_file, recent));
 }
 
-/**
- * unwind_file_read() - read a part of a file
- * @file: The file, open for reading.
- * @to: Where to.
- * @from: Offset in the file.
- * @len: How much.
- *
- * Context: Process context, may sleep.
- * Return: 0; -ESTALE where the file ends before; other errors of its file system.
+/*
+ * Move the tables of @parts to the segments of an evicted file, which mappings refer to.
+ * Fails if @parts are not the same stretches of code.
  */
-int unwind_file_read(struct file *file, void *to, u64 from, u64 len)
-{
-	if (!S_ISREG(file_inode(file)->i_mode) || !(file->f_mode & FMODE_READ) ||
-	    file->f_flags & O_DIRECT || !file->f_op->read_iter || file->f_op->read)
-		return -EINVAL;
-	while (len) {
-		loff_t at = from;
-		ssize_t ret;
-
-		ret = __kernel_read(file, to, min_t(u64, len, FILE_READ_AT_ONCE), &at);
-		if (ret <= 0)
-			return ret ? ret : -ESTALE;
-		to += ret;
-		from += ret;
-		len -= ret;
-		cond_resched();
-	}
-	return 0;
-}
-
-/* Read @len bytes of the object that @uf stands for. */
-static int file_read(const struct unwind_file *uf, void *to, u64 from, u64 len)
-{
-	if (from > uf->key.size || uf->key.size - from < len)
-		return -ENOEXEC;
-	if (uf->file)
-		return unwind_file_read(uf->file, to, from, len);
-	memcpy(to, uf->image + from, len);
-	return 0;
-}
-
-static int file_read_phdrs(const struct unwind_file *uf, struct elf64_phdr *phdrs,
-			   unsigned int *nr)
-{
-	struct elf64_hdr header;
-	int ret;
-
-	ret = file_read(uf, &header, 0, sizeof(header));
-	if (ret)
-		return ret;
-	if (memcmp(header.e_ident, ELFMAG, SELFMAG) ||
-	    header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELF_DATA ||
-	    !elf_check_arch(&header) ||
-	    (header.e_type != ET_DYN && header.e_type != ET_EXEC) ||
-	    header.e_phentsize != sizeof(struct elf64_phdr) ||
-	    header.e_phnum > FILE_MAX_PHDRS)
-		return -ENOEXEC;
-	*nr = header.e_phnum;
-	return file_read(uf, phdrs, header.e_phoff, *nr * sizeof(*phdrs));
-}
-
-static int file_build_part(const struct unwind_file *uf,
-			   const struct unwind_table_source *source,
-			   const struct elf64_phdr *phdr, struct unwind_part *part)
-{
-	struct unwind_table_source of_code = *source;
-	struct unwind_segment *segment;
-
-	part->segment = NULL;
-	/* Its size bounds the table's. */
-	if (phdr->p_offset > uf->key.size || uf->key.size - phdr->p_offset < phdr->p_filesz)
-		return -EBADMSG;
-
-	part->offset = phdr->p_offset;
-	part->size = phdr->p_filesz;
-	of_code.text_start = phdr->p_vaddr;
-	of_code.text_end = phdr->p_vaddr + phdr->p_filesz;
-	segment = unwind_segment_build(&of_code, UNWIND_GFP_PROFILED);
-	if (IS_ERR(segment))
-		return PTR_ERR(segment) == -ENOENT ? 0 : PTR_ERR(segment);
-	part->segment = segment;
-	return 0;
-}
-
-/* Make tables for all of the file's code; returns how many stretches there are, or an error. */
-static int file_build(const struct unwind_file *uf, const struct unwind_table_source *source,
-		      const struct elf64_phdr *phdrs, unsigned int nr_phdrs,
-		      struct unwind_part *parts)
-{
-	unsigned int i, nr = 0;
-	bool any = false;
-	int ret = 0;
-
-	for (i = 0; i < nr_phdrs && !ret; i++) {
-		if (phdrs[i].p_type != PT_LOAD || !(phdrs[i].p_flags & PF_X))
-			continue;
-		if (nr == FILE_MAX_PARTS) {
-			ret = -E2BIG;
-			break;
-		}
-		ret = file_build_part(uf, source, &phdrs[i], &parts[nr++]);
-		any = any || parts[nr - 1].segment;
-	}
-	if (!ret && !any)
-		ret = -ENOENT;
-	if (!ret)
-		return nr;
-	file_free_parts(parts, nr);
-	return ret;
-}
-
-/* Find the table that the object carries. */
-static int file_find_own(const struct unwind_file *uf, const struct elf64_phdr *phdrs,
-			 unsigned int nr_phdrs, struct unwind_place *place)
-{
-	unsigned int i;
-
-	for (i = 0; i < nr_phdrs; i++) {
-		if (phdrs[i].p_type != PT_GNU_SFRAME)
-			continue;
-		place->file = uf->file ? get_file(uf->file) : NULL;
-		place->offset = phdrs[i].p_offset;
-		place->size = phdrs[i].p_filesz;
-		place->vaddr = phdrs[i].p_vaddr;
-		return 0;
-	}
-	return -ENOENT;
-}
-
-static int file_read_table(const struct unwind_file *uf, const struct unwind_place *place,
-			   const struct elf64_phdr *phdrs, unsigned int nr_phdrs,
-			   struct unwind_part *parts)
-{
-	struct unwind_table_source source = {
-		.len = place->size,
-		.start = place->vaddr,
-	};
-	u64 room = place->file ? i_size_read(file_inode(place->file)) : uf->key.size;
-	void *bytes;
-	int ret;
-
-	/* Before memory is taken */
-	if (place->size > FILE_MAX_TABLE)
-		return -E2BIG;
-	if (place->offset > room || room - place->offset < place->size)
-		return -EBADMSG;
-	bytes = kvmalloc(place->size, UNWIND_GFP_PROFILED);
-	if (!bytes)
-		return -ENOMEM;
-	source.bytes = bytes;
-	if (place->file)
-		ret = unwind_file_read(place->file, bytes, place->offset, place->size);
-	else
-		ret = file_read(uf, bytes, place->offset, place->size);
-	if (!ret)
-		ret = file_build(uf, &source, phdrs, nr_phdrs, parts);
-	kvfree(bytes);
-	return ret;
-}
-
-/* Make tables of what the object carries, or else of its split table. */
-static int file_load_tables(const struct unwind_file *uf, const struct elf64_phdr *phdrs,
-			    unsigned int nr_phdrs, struct unwind_part *parts)
-{
-	struct unwind_place place;
-	int ret;
-
-	ret = file_find_own(uf, phdrs, nr_phdrs, &place);
-	if (ret && uf->file)
-		ret = unwind_split_find(uf->file, phdrs, nr_phdrs, &place);
-	if (ret)
-		return ret;
-	ret = file_read_table(uf, &place, phdrs, nr_phdrs, parts);
-	if (place.file)
-		fput(place.file);
-	return ret;
-}
-
-/* Returns how many stretches of code the file has, or why there is no table. */
-static int file_load_parts(const struct unwind_file *uf, struct unwind_part *parts)
-{
-	struct elf64_phdr *phdrs;
-	unsigned int nr_phdrs;
-	int ret;
-
-	phdrs = kmalloc_array(FILE_MAX_PHDRS, sizeof(*phdrs), UNWIND_GFP_PROFILED);
-	if (!phdrs)
-		return -ENOMEM;
-	ret = file_read_phdrs(uf, phdrs, &nr_phdrs);
-	if (!ret)
-		ret = file_load_tables(uf, phdrs, nr_phdrs, parts);
-	kfree(phdrs);
-	return ret;
-}
-
-/* The code of an evicted file is where it was; take the tables of @parts for it. */
 static int file_restore_parts(struct unwind_file *uf, struct unwind_part *parts, unsigned int nr)
 {
 	unsigned int i;
@@ -571,11 +358,28 @@ static int file_restore_parts(struct unwind_file *uf, struct unwind_part *parts,
 	return 0;
 }
 
-/* Take over what was loaded, or its error; the lock is held.  Returns the error. */
+/* Size of the tables of @parts in bytes.  No reader can see @parts yet. */
+static size_t file_parts_size(const struct unwind_part *parts, unsigned int nr)
+{
+	size_t size = 0;
+
+	while (nr--)
+		if (parts[nr].segment)
+			size += rcu_dereference_protected(parts[nr].segment->table, true)->size;
+	return size;
+}
+
+/*
+ * Finish a load: take over @parts, or the error in @ret.  Returns 0 or the error that counts.
+ * The lock is held.
+ */
 static int file_loaded(struct unwind_file *uf, struct unwind_part *parts, int ret)
 {
-	unsigned int i, nr = ret < 0 ? 0 : ret;
+	unsigned int nr = ret < 0 ? 0 : ret;
+	size_t bytes = file_parts_size(parts, nr);
 
+	if (ret > 0 && !file_make_room(bytes, FILE_KEPT))
+		ret = -ENOSPC;
 	if (ret > 0 && uf->nr_parts) {
 		ret = file_restore_parts(uf, parts, nr);
 	} else if (ret > 0) {
@@ -586,35 +390,20 @@ static int file_loaded(struct unwind_file *uf, struct unwind_part *parts, int re
 	}
 	/* Pairs with unwind_file_state(). */
 	smp_store_release(&uf->state, ret);
-	for (i = 0; !ret && i < uf->nr_parts; i++) {
-		const struct unwind_segment *segment = uf->parts[i].segment;
-
-		if (segment)
-			uf->bytes += rcu_dereference_protected(segment->table, true)->size;
-	}
+	if (!ret)
+		uf->bytes = bytes;
 	if (!hlist_unhashed(&uf->node))
 		unwind_files_bytes += uf->bytes;
 	uf->evict_after = jiffies;
-	/* What has nothing to do with the file is not remembered. */
+	/* These errors say nothing about the file: forget it, so that it can be read again. */
 	if (ret == -ENOMEM || ret == -ESTALE || ret == -EINTR)
 		file_unhash(uf);
 	return ret;
 }
 
-/**
- * unwind_files_look_again() - tables may have appeared for files that had none
- *
- * Context: Any.
- */
-void unwind_files_look_again(void)
-{
-	/* A racing reader sees the new value at its next sample. */
-	WRITE_ONCE(unwind_files_generation, READ_ONCE(unwind_files_generation) + 1);
-}
-
 static void file_look_again(struct work_struct *work)
 {
-	unwind_files_look_again();
+	unwind_tables_look_again();
 }
 
 static DECLARE_DELAYED_WORK(unwind_files_again, file_look_again);
@@ -625,44 +414,46 @@ static void file_load(struct work_struct *work)
 {
 	struct unwind_file *uf = container_of(work, struct unwind_file, work);
 	struct mem_cgroup *charged = set_active_memcg(uf->memcg);
-	struct unwind_part parts[FILE_MAX_PARTS] = { };
+	struct unwind_part parts[UNWIND_MAX_PARTS] = { };
 	struct unwind_file_key key;
 	unsigned int nr;
 	int ret;
 
-	ret = file_load_parts(uf, parts);
+	ret = unwind_load_parts(&uf->object, parts);
 	nr = ret < 0 ? 0 : ret;
 	set_active_memcg(charged);
-	if (uf->file) {
-		file_read_key(uf->file, &key);
-		/* It may have become old meanwhile. */
+	if (uf->object.file) {
+		file_read_key(uf->object.file, &key);
+		/* The file's ctime may no longer be fresh, which is not a change. */
 		key.reader = uf->key.reader;
 		if (!file_key_is(&key, &uf->key))
 			ret = -ESTALE;
-		fput(uf->file);
+		else if (ret == -ESTALE)
+			/* This error is the file system's own: do not retry as for a change. */
+			ret = -EIO;
+		fput(uf->object.file);
 	}
 	mem_cgroup_put(uf->memcg);
 
 	scoped_guard(spinlock, &unwind_files_lock) {
-		uf->file = NULL;
-		uf->image = NULL;
+		uf->object = (struct unwind_object){ };
 		uf->memcg = NULL;
 		list_del(&uf->load);
 		ret = file_loaded(uf, parts, ret);
 		file_start_loads();
 	}
-	file_free_parts(parts, nr);
+	unwind_free_parts(parts, nr);
 	unwind_count(!ret ? UNWIND_FILES_LOADED :
 		     ret == -ENOENT || ret == -ENOEXEC ? UNWIND_FILES_WITHOUT :
 		     UNWIND_FILES_REFUSED);
-	/* While there are such files, and somebody profiles those who run them */
+	/* Have discovery look at the file again later. */
 	if (ret)
 		schedule_delayed_work(&unwind_files_again, FILE_AGAIN);
 	wake_up_all(&unwind_files_loaded);
 	unwind_file_put(uf);
 }
 
-/* Whether another load has to end before that of @waiting may begin; the lock is held. */
+/* Whether another load has to end before the load of @waiting may begin; the lock is held. */
 static bool file_has_to_wait(const struct unwind_file *waiting)
 {
 	bool remote = file_is_remote(waiting->sb);
@@ -677,7 +468,7 @@ static bool file_has_to_wait(const struct unwind_file *waiting)
 	return nr >= FILE_MAX_LOADS;
 }
 
-/* The lock is held. */
+/* Queue all waiting loads that may begin; the lock is held. */
 static void file_start_loads(void)
 {
 	struct unwind_file *uf, *next;
@@ -694,9 +485,12 @@ static void file_start_loads(void)
 static void file_request(struct unwind_file *uf, struct file *file, const void *image)
 {
 	uf->state = FILE_LOADING;
-	uf->generation = READ_ONCE(unwind_files_generation);
-	uf->file = file ? get_file(file) : NULL;
-	uf->image = image;
+	uf->generation = atomic_read(&unwind_tables_generation);
+	uf->object = (struct unwind_object){
+		.file  = file ? get_file(file) : NULL,
+		.image = image,
+		.size  = uf->key.size,
+	};
 	uf->sb = file ? file_inode(file)->i_sb : NULL;
 	uf->memcg = get_mem_cgroup_from_mm(current->mm);
 	refcount_inc(&uf->users);
@@ -704,11 +498,29 @@ static void file_request(struct unwind_file *uf, struct file *file, const void *
 	file_start_loads();
 }
 
-/* Whether @uf had no table that could be used, and may have one by now; the lock is held. */
+/* Whether @uf had no usable table when it was read, and may have one now; the lock is held. */
 static bool file_is_outdated(const struct unwind_file *uf)
 {
 	return uf->state && uf->state != FILE_LOADING &&
-	       uf->generation != READ_ONCE(unwind_files_generation);
+	       uf->generation != atomic_read(&unwind_tables_generation);
+}
+
+/**
+ * unwind_file_is_outdated() - whether a file without a table may have one by now
+ * @uf: The file.
+ *
+ * Context: Any but NMI.
+ * Return: true if the file has no table and was requested before the last call of
+ * unwind_tables_look_again().
+ */
+bool unwind_file_is_outdated(const struct unwind_file *uf)
+{
+	bool outdated;
+
+	spin_lock(&unwind_files_lock);
+	outdated = file_is_outdated(uf);
+	spin_unlock(&unwind_files_lock);
+	return outdated;
 }
 
 static struct unwind_file *file_find(const struct unwind_file_key *key)
@@ -726,7 +538,7 @@ static struct unwind_file *file_alloc(const struct unwind_file_key *key)
 	struct unwind_file *uf = kzalloc(sizeof(*uf), UNWIND_GFP_PROFILED);
 
 	if (uf) {
-		/* The caller's */
+		/* The caller's reference */
 		refcount_set(&uf->users, 1);
 		uf->key = *key;
 		uf->state = FILE_EVICTED;
@@ -735,7 +547,7 @@ static struct unwind_file *file_alloc(const struct unwind_file_key *key)
 	return uf;
 }
 
-/* Have others find @uf; the lock is held. */
+/* Add @uf to the cache, which takes a reference of its own; the lock is held. */
 static void file_hash(struct unwind_file *uf)
 {
 	refcount_inc(&uf->users);
@@ -750,7 +562,7 @@ static struct unwind_file *file_get(const struct unwind_file_key *key, struct fi
 {
 	struct unwind_file *new = NULL, *uf;
 
-	/* Memory ran out at boot. */
+	/* unwind_files_init() failed. */
 	if (!unwind_files_queue[0] || !unwind_files_queue[1])
 		return NULL;
 	for (;;) {
@@ -778,14 +590,15 @@ static struct unwind_file *file_get(const struct unwind_file_key *key, struct fi
 }
 
 /**
- * unwind_file_get() - the tables of a file
- * @file: It; a regular one, open for reading.
+ * unwind_file_get() - get a file of the cache
+ * @file: A regular file, open for reading.
  *
- * Has them loaded, if they are not: see unwind_file_wait().
+ * If the file's tables are not loaded, this requests the load but does not wait for it; see
+ * unwind_file_wait().
  *
- * Context: Process context, may sleep for memory, and for nothing else; a task that has an
- * mm, to which the memory is charged.
- * Return: They, for unwind_file_put(); NULL where there is no memory.
+ * Context: Process context, may sleep, but only for memory.  The task has an mm, which is
+ * charged for the memory.
+ * Return: The file, for unwind_file_put(); or NULL if there is no memory.
  */
 struct unwind_file *unwind_file_get(struct file *file)
 {
@@ -796,11 +609,13 @@ struct unwind_file *unwind_file_get(struct file *file)
 }
 
 /**
- * unwind_file_get_image() - the tables of an object in the kernel's memory
- * @image: The object, which stays.
- * @size: Its bytes.
+ * unwind_file_get_image() - get the cache entry of an object in the kernel's memory
+ * @image: The object, which is never freed.
+ * @size: Size of @image in bytes.
  *
- * Context, Return: As unwind_file_get().
+ * Context: Process context, may sleep, but only for memory.  The task has an mm, which is
+ * charged for the memory.
+ * Return: The entry, for unwind_file_put(); or NULL if there is no memory.
  */
 struct unwind_file *unwind_file_get_image(const void *image, size_t size)
 {
@@ -817,25 +632,27 @@ struct unwind_file *unwind_file_get_image(const void *image, size_t size)
  * @uf: The file.
  *
  * Context: Any.
- * Return: 0; -EINPROGRESS where they have not; -ENOENT where the file has none, or -ENOEXEC,
- * as it is no object; other errors for a table that was refused.
+ * Return: 0 if the tables are loaded; -EINPROGRESS if they are not loaded yet; -ENOENT if the
+ * file has no table; -ENOEXEC if the file is no ELF object; other errors if its table was
+ * refused.
  */
 int unwind_file_state(const struct unwind_file *uf)
 {
 	/* Pairs with file_loaded(). */
 	int state = smp_load_acquire(&uf->state);
 
-	/* As soon as it was loaded */
+	/* The table was evicted right after its load: callers cannot use it yet, either. */
 	return state == FILE_EVICTED ? FILE_LOADING : state;
 }
 
 /**
  * unwind_file_wait() - wait for the tables of a file to be loaded
  * @uf: The file.
- * @left: How many jiffies the caller still waits; lowered by those that were waited.
+ * @left: Maximum time to wait, in jiffies; set to the time that is left of it.
  *
  * Context: Process context, may sleep.
- * Return: As unwind_file_state(); -EINPROGRESS also where the task was killed.
+ * Return: The result of unwind_file_state(); -EINPROGRESS if the time ran out or the task was
+ * killed.
  */
 int unwind_file_wait(struct unwind_file *uf, long *left)
 {
@@ -843,7 +660,7 @@ int unwind_file_wait(struct unwind_file *uf, long *left)
 	int state;
 
 	for (;;) {
-		/* Neither a signal that does not kill nor suspending waits for a file. */
+		/* Suspend must not wait for a file, and only a fatal signal ends the wait. */
 		prepare_to_wait(&unwind_files_loaded, &wait, TASK_KILLABLE | TASK_FREEZABLE);
 		state = unwind_file_state(uf);
 		if (state != FILE_LOADING || *left <= 0 || fatal_signal_pending(current))
@@ -855,13 +672,13 @@ int unwind_file_wait(struct unwind_file *uf, long *left)
 }
 
 /**
- * unwind_file_find() - find the code that is mapped
+ * unwind_file_find() - find the part of a file that a mapping starts in
  * @uf: A file that has been loaded.
- * @offset: Where the mapping starts in the file.
- * @part: Set to the stretch that the mapping starts in, or that starts in its first page,
- *	with a reference on its segment.
+ * @offset: Offset of the mapping in the file.
+ * @part: Set to the part that contains @offset, or that starts in the page at @offset, with
+ *	a reference on its segment.
  *
- * Return: 0; -ENOENT where the file's table does not speak of it.
+ * Return: 0; -ENOENT if the file's table does not cover the mapping.
  */
 int unwind_file_find(struct unwind_file *uf, u64 offset, struct unwind_part *part)
 {
@@ -879,10 +696,10 @@ int unwind_file_find(struct unwind_file *uf, u64 offset, struct unwind_part *par
 }
 
 /**
- * unwind_file_done() - the caller has what it asked a file for
- * @uf: The file.
+ * unwind_file_done() - drop a file that may change unnoticed from the cache
+ * @uf: The file, which the caller has used or will not use.
  *
- * Whoever asks next for one that may have changed unseen has it loaded again.
+ * The next unwind_file_get() of such a file has it loaded again.  Other files stay.
  *
  * Context: Process context.
  */
@@ -895,11 +712,41 @@ void unwind_file_done(struct unwind_file *uf)
 	spin_unlock(&unwind_files_lock);
 }
 
+/*
+ * Any write, even of the same value, makes the kernel try again to load the tables that it
+ * has refused for lack of room.
+ */
+static int unwind_table_kbytes_sysctl(const struct ctl_table *table, int write, void *buffer,
+				      size_t *len, loff_t *pos)
+{
+	int ret = proc_douintvec(table, write, buffer, len, pos);
+
+	if (!write || ret)
+		return ret;
+	scoped_guard(spinlock, &unwind_files_lock)
+		file_make_room(0, 0);
+	unwind_tables_look_again();
+	return 0;
+}
+
+static struct ctl_table unwind_files_sysctls[] = {
+	{
+		.procname	= "unwind_table_kbytes",
+		.data		= &unwind_table_kbytes,
+		.maxlen		= sizeof(unwind_table_kbytes),
+		.mode		= 0644,
+		.proc_handler	= unwind_table_kbytes_sysctl,
+	},
+};
+
 static int __init unwind_files_init(void)
 {
 	struct shrinker *shrinker;
 
-	/* What never answers must not keep the machine from being suspended. */
+	/*
+	 * Remote file systems may never answer.  Their queue is not freezable, as suspend would
+	 * wait for its workers.
+	 */
 	unwind_files_queue[0] = alloc_workqueue("unwind_files", WQ_UNBOUND | WQ_FREEZABLE, 0);
 	unwind_files_queue[1] = alloc_workqueue("unwind_remote_files", WQ_UNBOUND, 0);
 	if (!unwind_files_queue[0] || !unwind_files_queue[1])
@@ -910,6 +757,8 @@ static int __init unwind_files_init(void)
 	shrinker->count_objects = unwind_files_count;
 	shrinker->scan_objects = unwind_files_scan;
 	shrinker_register(shrinker);
+	unwind_table_kbytes = min(PFN_PHYS(totalram_pages()) / FILE_MEMORY_SHARE / SZ_1K, UINT_MAX);
+	register_sysctl_init("kernel", unwind_files_sysctls);
 	return 0;
 }
 core_initcall(unwind_files_init);
@@ -920,14 +769,14 @@ static unsigned int file_users(const struct unwind_file *uf)
 {
 	unsigned int i, users = 0;
 
-	/* The file is one itself. */
+	/* The file itself holds one of the references. */
 	for (i = 0; i < uf->nr_parts; i++)
 		if (uf->parts[i].segment)
 			users += refcount_read(&uf->parts[i].segment->users) - 1;
 	return users;
 }
 
-/* The numbers are those of /proc/PID/maps; the image of the vDSO has none. */
+/* Device and inode as in /proc/PID/maps; 0 for the image of the vDSO. */
 static void file_show(struct seq_file *file, const struct unwind_file *uf)
 {
 	seq_printf(file, "%02x:%02x %llu %zu %u ", MAJOR(uf->key.dev), MINOR(uf->key.dev),
@@ -954,8 +803,8 @@ static void file_show(struct seq_file *file, const struct unwind_file *uf)
 }
 
 /*
- * A line for each file that is known, last used first: device, inode, bytes of its tables,
- * mappings that have them, and what became of it.
+ * Print a line for each file, most recently used first: device, inode, size of its tables in
+ * bytes, number of mappings that use them, and its state.
  */
 static int unwind_files_show(struct seq_file *file, void *unused)
 {

@@ -1,31 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The SFrame tables of each process.
+ * The unwind tables of each process.
  *
- * A process's tables hang off its mm_struct, in an index that is allocated with
- * the first of them, or when they are first looked for.  discover.c attaches those of the
- * files that are mapped, prctl() adds any.  A table lives as long as the mapping of its
- * text; one that is read in place, where the process has it, as long as that, too.  What
- * prctl() adds is copied and made into rows at once, unless that is put off.
+ * mm->sframe points to an index of the process's tables.  The first table or the first
+ * discovery allocates it.  discover.c attaches the tables of mapped files.  prctl() registers
+ * any table: the kernel copies it and makes rows of it during the system call.  A table
+ * lives as long as the mapping of its text.
  *
  *	mm->sframe --> struct sframe_index
  *			by_text: maple tree, text range -> table   readers
- *			by_data: interval tree, table's own bytes  writers only
  *			without: maple tree, mappings known to have no table
  *
- * Writers hold the mmap_lock for writing, as all that changes mappings does
- * anyway.  Readers take no lock and may be in NMI: they find a table in
- * by_text under RCU and copy what they need.  What they then read through the
- * copy is user memory, which may change or vanish at any moment whether a lock
- * is held or not.
+ * Writers hold the mmap_lock for writing, which everything that changes mappings holds
+ * anyway.  Readers take no lock and may be in NMI: they look a table up in by_text under RCU
+ * and use it only as long as they hold RCU.
  */
 
-#include <linux/interval_tree.h>
 #include <linux/jiffies.h>
 #include <linux/maple_tree.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
-#include <linux/pagemap.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
@@ -37,10 +31,8 @@
 #include <linux/unwind_user.h>
 #include <linux/xarray.h>
 
-#include "file.h"
-#include "row_cache.h"
+#include "load.h"
 #include "sframe.h"
-#include "sframe_decode.h"
 #include "sframe_region.h"
 #include "stats.h"
 
@@ -48,55 +40,107 @@
 #include <trace/events/sframe.h>
 
 /*
- * A process that registers more than this many tables is refused more; nor are
- * more mappings remembered that have none.
+ * Maximum number of tables of a process, and of mappings that are remembered as having no
+ * table.
  */
 #define SFRAME_MAX_SECTIONS	8192
 
-/*
- * How much of its tables a process has brought into memory at a time, and how long
- * before the next: there may be none for them.  Those of Debian's largest programs,
- * with all of their libraries, take some MiB.
- */
-#define SFRAME_FETCH_BYTES	SZ_64M
-#define SFRAME_FETCH_REST	max(HZ / 10, 1)
-
-/* prctl() copies no larger table.  Debian's largest program has one of 10 MiB. */
+/* Maximum size of a table that prctl() copies.  Debian's largest program has 10 MiB. */
 #define SFRAME_MAX_COPY		SZ_64M
 
-/*
- * Whether sframe_section::table has been read from the process's memory.
+/**
+ * struct sframe_section - a table of the process
+ * @start:	First address of the text.
+ * @end:	First address after the text.
+ * @segment:	The segment with the rows for the text.
+ * @base:	Address at which @segment starts in this process.
+ * @sframe_start: Address of the table that prctl() copied; 0 for the table of a file.
+ * @origin:	How the table was registered.
+ * @own:	The entry of by_text if it is more than a tagged @segment, else NULL.
+ *
+ * sframe_section_at() makes this from an entry of by_text.  Nearly all tables belong to files
+ * that are mapped from the start of a segment on.  Their entry is the tagged pointer to the
+ * segment, so a process pays for nothing but the tree.
  */
-enum sframe_state {
-	SFRAME_NEW,		/* not yet */
-	SFRAME_OPENING,		/* whoever made this transition is writing ->table */
-	SFRAME_OPEN,		/* ->table is valid, and constant from now on */
+struct sframe_section {
+	unsigned long		start;
+	unsigned long		end;
+	struct unwind_segment	*segment;
+	unsigned long		base;
+	unsigned long		sframe_start;
+	enum sframe_origin	origin;
+	struct sframe_own	*own;
 };
 
 /**
- * struct sframe_section - a registered table
- * @data:	Its own bytes, in sframe_index::by_data; none, where it is a file's.
- * @segment:	The code and its rows, or NULL: they are found in the table's own bytes, by
- *		@table.
- * @base:	Where @segment starts here.
- * @table:	Valid in SFRAME_OPEN; the text range in it always is.
- * @state:	enum sframe_state.  sframe_publish() stores SFRAME_OPEN with
- *		release, sframe_snapshot() loads with acquire.
- * @origin:	Who registered it.
- * @rcu:	Defers freeing until no reader can be copying @table.
- *
- * Allocated and inserted by sframe_insert(), freed by sframe_remove_section()
- * after a grace period or with the whole index.
+ * struct sframe_own - an entry of by_text that a tagged segment cannot represent
+ * @segment:	See struct sframe_section.
+ * @base:	See struct sframe_section.
+ * @sframe_start: See struct sframe_section.
+ * @origin:	See struct sframe_section.
+ * @rcu:	Defers freeing until no reader is left.
  */
-struct sframe_section {
-	struct interval_tree_node data;
+struct sframe_own {
 	struct unwind_segment	*segment;
 	unsigned long		base;
-	struct sframe_table	table;
-	int			state;
+	unsigned long		sframe_start;
 	enum sframe_origin	origin;
 	struct rcu_head		rcu;
 };
+
+/* Tag of an entry that points to a segment, not to a struct sframe_own */
+#define SFRAME_BARE		1
+
+static struct unwind_segment *sframe_entry_segment(void *entry)
+{
+	if (xa_pointer_tag(entry) == SFRAME_BARE)
+		return xa_untag_pointer(entry);
+	return ((struct sframe_own *)entry)->segment;
+}
+
+/* Describe the table of @entry, which @mas has found.  Any context, NMI included. */
+static struct sframe_section sframe_section_at(const struct ma_state *mas, void *entry)
+{
+	struct sframe_section section = {
+		.start	 = mas->index,
+		.end	 = mas->last + 1,
+		.segment = sframe_entry_segment(entry),
+		.base	 = mas->index,
+		.origin	 = SFRAME_DISCOVERED,
+	};
+
+	if (xa_pointer_tag(entry) != SFRAME_BARE) {
+		section.own = entry;
+		section.base = section.own->base;
+		section.sframe_start = section.own->sframe_start;
+		section.origin = section.own->origin;
+	}
+	return section;
+}
+
+/* Make an entry of by_text for @section.  Returns NULL if there is no memory. */
+static void *sframe_new_entry(const struct sframe_section *section, gfp_t gfp)
+{
+	struct sframe_own *own;
+
+	if (section->origin == SFRAME_DISCOVERED && section->base == section->start)
+		return xa_tag_pointer(section->segment, SFRAME_BARE);
+	own = kzalloc(sizeof(*own), gfp);
+	if (!own)
+		return NULL;
+	own->segment = section->segment;
+	own->base = section->base;
+	own->sframe_start = section->sframe_start;
+	own->origin = section->origin;
+	return own;
+}
+
+/* Free the memory of an entry that no reader can see. */
+static void sframe_free_entry(void *entry)
+{
+	if (xa_pointer_tag(entry) != SFRAME_BARE)
+		kfree(entry);
+}
 
 static void sframe_init_tree(struct mm_struct *mm, struct maple_tree *tree)
 {
@@ -117,15 +161,13 @@ static struct sframe_index *sframe_get_index(struct mm_struct *mm, gfp_t gfp)
 		return NULL;
 	sframe_init_tree(mm, &index->by_text);
 	sframe_init_tree(mm, &index->without);
-	index->by_data = RB_ROOT_CACHED;
 	index->rest_until = jiffies;
-	index->fetch_after = jiffies;
-	/* Publishes an empty index to sframe_snapshot(), in NMI too. */
+	/* Publishes an empty index to readers, in NMI too. */
 	smp_store_release(&mm->sframe, index);
 	return index;
 }
 
-/* The current process's tables, or NULL. */
+/* Get the current process's tables, or NULL if it has none. */
 static struct sframe_index *sframe_current_index(void)
 {
 	/* Pairs with sframe_get_index(). */
@@ -134,17 +176,16 @@ static struct sframe_index *sframe_current_index(void)
 
 /* The range of @section's text in by_text, whose ends are inclusive. */
 static struct ma_state sframe_text_state(struct sframe_index *index,
-					 struct sframe_section *section)
+					 const struct sframe_section *section)
 {
-	MA_STATE(mas, &index->by_text, section->table.text_start,
-		 section->table.text_end - 1);
+	MA_STATE(mas, &index->by_text, section->start, section->end - 1);
 
 	return mas;
 }
 
 /*
- * munmap() cannot fail for want of memory in the middle, and nothing must outlive
- * its mapping: hence __GFP_NOFAIL for the few nodes that this takes.
+ * munmap() cannot fail halfway for lack of memory, and a table must not outlive its mapping.
+ * Hence __GFP_NOFAIL for the few nodes that this allocates.
  */
 static void sframe_erase(struct ma_state *mas)
 {
@@ -152,74 +193,73 @@ static void sframe_erase(struct ma_state *mas)
 }
 
 static void sframe_remove_section(struct mm_struct *mm,
-				  struct sframe_section *section)
+				  const struct sframe_section *section)
 {
 	struct sframe_index *index = mm->sframe;
 	struct ma_state mas = sframe_text_state(index, section);
 
-	/* Make it unreachable ... */
+	/* No reader finds the table from here on. */
 	sframe_erase(&mas);
-	if (section->data.start)
-		interval_tree_remove(&section->data, &index->by_data);
 	WRITE_ONCE(index->nr, index->nr - 1);
-	if (!section->segment)
-		WRITE_ONCE(index->nr_in_place, index->nr_in_place - 1);
-	/* A full barrier, with sframe_add_row(): no row of it can come later. */
-	row_cache_free(xchg(&index->rows, NULL));
 	unwind_count(UNWIND_TABLES_REMOVED);
-	trace_sframe_remove(section->data.start, section->table.text_start,
-			    section->table.text_end, section->origin);
-	/* ... and free it when the last reader has left. */
+	trace_sframe_remove(section->sframe_start, section->start, section->end,
+			    section->origin);
+	/* Both are freed after the readers that have found the table. */
 	unwind_segment_put(section->segment);
-	kfree_rcu(section, rcu);
+	if (section->own)
+		kfree_rcu(section->own, rcu);
 }
 
-/* Whether @section's rows have been taken for their memory. */
-static bool sframe_is_evicted(const struct sframe_section *section)
+/* Whether the rows of @segment have been evicted. */
+static bool sframe_is_evicted(const struct unwind_segment *segment)
 {
-	return section->segment && !rcu_access_pointer(section->segment->table);
+	return !rcu_access_pointer(segment->table);
 }
 
 /*
- * Whether a table by @origin may have the text up to @last.  What the program says of
- * its code counts more than what the kernel has found there.
+ * Check that a table of @origin may cover [@start, @last].  A table that the program
+ * registers replaces discovered ones; a discovered table replaces evicted ones only.
  */
 static int sframe_check_text(struct sframe_index *index, unsigned long start,
 			     unsigned long last, enum sframe_origin origin)
 {
 	MA_STATE(mas, &index->by_text, start, start);
-	struct sframe_section *other;
+	struct sframe_section other;
+	void *entry;
 
-	mas_for_each(&mas, other, last)
-		if (other->origin != SFRAME_DISCOVERED ||
-		    (origin == SFRAME_DISCOVERED && !sframe_is_evicted(other)))
+	mas_for_each(&mas, entry, last) {
+		other = sframe_section_at(&mas, entry);
+		if (other.origin != SFRAME_DISCOVERED ||
+		    (origin == SFRAME_DISCOVERED && !sframe_is_evicted(other.segment)))
 			return -EEXIST;
+	}
 	return 0;
 }
 
-/* Make room for @section's text. */
-static int sframe_take_text(struct mm_struct *mm, struct sframe_section *section)
+/* Remove the tables that @section replaces. */
+static int sframe_take_text(struct mm_struct *mm, const struct sframe_section *section)
 {
-	unsigned long last = section->table.text_end - 1;
-	struct sframe_section *other;
+	unsigned long last = section->end - 1;
+	struct sframe_section other;
 	struct ma_state mas;
+	void *entry;
 	int ret;
 
-	ret = sframe_check_text(mm->sframe, section->table.text_start, last,
-				section->origin);
+	ret = sframe_check_text(mm->sframe, section->start, last, section->origin);
 	if (ret)
 		return ret;
 	for (;;) {
 		mas = sframe_text_state(mm->sframe, section);
-		other = mas_find(&mas, last);
-		if (!other)
+		entry = mas_find(&mas, last);
+		if (!entry)
 			return 0;
-		sframe_remove_section(mm, other);
+		other = sframe_section_at(&mas, entry);
+		sframe_remove_section(mm, &other);
 	}
 }
 
-static int sframe_insert(struct mm_struct *mm, struct sframe_section *section,
-			 gfp_t gfp)
+static int sframe_insert(struct mm_struct *mm, const struct sframe_section *section,
+			 void *entry, gfp_t gfp)
 {
 	struct sframe_index *index = sframe_get_index(mm, gfp);
 	struct ma_state mas;
@@ -234,20 +274,34 @@ static int sframe_insert(struct mm_struct *mm, struct sframe_section *section,
 		return ret;
 
 	mas = sframe_text_state(index, section);
-	/* mas_store_gfp() would try without accounting first. */
-	ret = mas_preallocate(&mas, section, gfp);
+	/* mas_store_gfp() would try an allocation without accounting first. */
+	ret = mas_preallocate(&mas, entry, gfp);
 	if (ret)
 		return ret;
-	mas_store_prealloc(&mas, section);
-	if (section->data.start)
-		interval_tree_insert(&section->data, &index->by_data);
-	/* The vDSO's is looked for in processes that have others. */
+	mas_store_prealloc(&mas, entry);
+	/* Discovery skips the vDSO until the process has a table: have it run again. */
 	if (!index->nr)
 		WRITE_ONCE(index->seen, 0);
 	WRITE_ONCE(index->nr, index->nr + 1);
-	if (!section->segment)
-		WRITE_ONCE(index->nr_in_place, index->nr_in_place + 1);
 	return 0;
+}
+
+/*
+ * Add @section to the tables of @mm.  On success, @mm takes over the caller's reference on
+ * the segment.  The mmap_lock is held for writing.
+ */
+static int sframe_add_section(struct mm_struct *mm, const struct sframe_section *section,
+			      gfp_t gfp)
+{
+	void *entry = sframe_new_entry(section, gfp);
+	int ret;
+
+	if (!entry)
+		return -ENOMEM;
+	ret = sframe_insert(mm, section, entry, gfp);
+	if (ret)
+		sframe_free_entry(entry);
+	return ret;
 }
 
 /* Whether [start, end) is mapped without a hole, and each mapping has all @flags. */
@@ -265,32 +319,7 @@ static bool sframe_range_has(struct mm_struct *mm, unsigned long start,
 	return start >= end;
 }
 
-/*
- * @segment: The code, of which the caller gives its reference, or NULL: the table is read
- *	on demand.
- * @base: Where @segment starts.
- */
-static struct sframe_section *
-sframe_alloc_section(const struct sframe_region *region, enum sframe_origin origin,
-		     struct unwind_segment *segment, unsigned long base, gfp_t gfp)
-{
-	struct sframe_section *section;
-
-	section = kzalloc(sizeof(*section), gfp);
-	if (!section)
-		return NULL;
-	section->state = SFRAME_NEW;
-	section->origin = origin;
-	section->segment = segment;
-	section->base = base;
-	section->data.start = region->sframe_start;
-	section->data.last = region->sframe_start + region->sframe_size - 1;
-	section->table.text_start = region->text_start;
-	section->table.text_end = region->text_start + region->text_size;
-	return section;
-}
-
-/* Whether a valid region is mapped as it has to be.  The mmap_lock is held. */
+/* Check that table and text of a valid region are mapped.  The mmap_lock is held. */
 static int sframe_check_mapped(struct mm_struct *mm, const struct sframe_region *region)
 {
 	if (!sframe_range_has(mm, region->sframe_start,
@@ -301,26 +330,29 @@ static int sframe_check_mapped(struct mm_struct *mm, const struct sframe_region 
 	return 0;
 }
 
-/* The mmap_lock is held for writing, and @region is valid. */
+/*
+ * Register @segment, which starts at @base, for the text of the valid @region.  On success,
+ * this takes over the caller's reference on @segment.  The mmap_lock is held for writing.
+ */
 static int sframe_register_locked(struct mm_struct *mm, const struct sframe_region *region,
 				  enum sframe_origin origin, struct unwind_segment *segment,
 				  unsigned long base)
 {
 	gfp_t gfp = origin == SFRAME_DISCOVERED ? UNWIND_GFP_PROFILED :
 						  GFP_KERNEL_ACCOUNT;
-	struct sframe_section *section;
-	int ret;
+	struct sframe_section section = {
+		.start	      = region->text_start,
+		.end	      = region->text_start + region->text_size,
+		.segment      = segment,
+		.base	      = base,
+		.sframe_start = region->sframe_start,
+		.origin	      = origin,
+	};
 
-	section = sframe_alloc_section(region, origin, segment, base, gfp);
-	if (!section)
-		return -ENOMEM;
-	ret = sframe_insert(mm, section, gfp);
-	if (ret)
-		kfree(section);
-	return ret;
+	return sframe_add_section(mm, &section, gfp);
 }
 
-/* Count and trace what came of registering; returns @ret. */
+/* Count and trace a registration that ended with @ret.  Returns @ret. */
 static int sframe_registered(const struct sframe_region *region,
 			     enum sframe_origin origin,
 			     u8 version, int ret)
@@ -335,41 +367,61 @@ static int sframe_registered(const struct sframe_region *region,
 	return ret;
 }
 
-static int sframe_register_table(const struct sframe_region *region, u8 version,
+static int sframe_register_table(const struct sframe_region *region,
 				 struct unwind_segment *segment)
 {
 	struct mm_struct *mm = current->mm;
-	int ret = -EINVAL;
+	int ret;
 
-	if (sframe_region_valid(region, TASK_SIZE_MAX)) {
-		ret = mmap_write_lock_killable(mm);
-		if (!ret) {
-			ret = sframe_check_mapped(mm, region);
-			if (!ret)
-				ret = sframe_register_locked(mm, region, SFRAME_PRCTL, segment,
-							     region->text_start);
-			mmap_write_unlock(mm);
-		}
+	ret = mmap_write_lock_killable(mm);
+	if (ret)
+		return ret;
+	ret = sframe_check_mapped(mm, region);
+	if (!ret)
+		ret = sframe_register_locked(mm, region, SFRAME_PRCTL, segment,
+					     region->text_start);
+	mmap_write_unlock(mm);
+	return ret;
+}
+
+/*
+ * Forget the mappings in [@start, @end) that are known to have no table.  Returns whether
+ * there were any.
+ */
+static bool sframe_forget_without(struct sframe_index *index,
+				  unsigned long start, unsigned long end)
+{
+	bool known = false;
+
+	for (;;) {
+		MA_STATE(mas, &index->without, start, start);
+
+		if (!mas_find(&mas, end - 1))
+			return known;
+		/* Erase the whole entry, as discovery can look at the rest of it again. */
+		sframe_erase(&mas);
+		index->nr_without--;
+		known = true;
 	}
-	return sframe_registered(region, SFRAME_PRCTL, version, ret);
 }
 
 /**
  * sframe_attach() - give a mapping the table of its file
  * @mm: The process.
- * @part: The stretch of the file that it is of; its segment stays the caller's.
- * @start: Where the mapping starts ...
- * @end: ... and the first address behind it.
- * @offset: Of @start in the file; in @part, or in the page in which @part starts.
+ * @part: The stretch of the file that is mapped.  This takes a reference of its own on the
+ *	segment.
+ * @start: First address of the mapping.
+ * @end: First address after the mapping.
+ * @offset: Offset of @start in the file; in @part, or in the page in which @part starts.
  *
  * Context: Process context, @mm's mmap_lock held for writing.
- * Return: 0; -EEXIST when part of the text has a table already; -ENOSPC when the process has
- * too many; -ENOMEM.
+ * Return: 0; -EEXIST if part of the text has a table already; -ENOSPC if the process has too
+ * many tables; -ENOMEM.
  */
 int sframe_attach(struct mm_struct *mm, const struct unwind_part *part, unsigned long start,
 		  unsigned long end, u64 offset)
 {
-	/* Where all of @part would start may be below 0; lookups subtract it again. */
+	/* If the mapping starts amid @part, this may wrap below 0; lookups subtract it again. */
 	unsigned long base = start - (offset - part->offset);
 	struct sframe_region region = { };
 	struct unwind_segment *segment;
@@ -382,37 +434,23 @@ int sframe_attach(struct mm_struct *mm, const struct unwind_part *part, unsigned
 	ret = sframe_register_locked(mm, &region, SFRAME_DISCOVERED, segment, base);
 	if (ret)
 		unwind_segment_put(segment);
+	else
+		sframe_forget_without(mm->sframe, start, end);
 	return sframe_registered(&region, SFRAME_DISCOVERED, 0, ret);
 }
 
-/* Forget of [@start, @end) that it has no table; returns whether that was known. */
-static bool sframe_forget_without(struct sframe_index *index,
-				  unsigned long start, unsigned long end)
-{
-	bool known = false;
-
-	for (;;) {
-		MA_STATE(mas, &index->without, start, start);
-
-		if (!mas_find(&mas, end - 1))
-			return known;
-		/* The whole entry: what is left of its mapping can be looked at anew. */
-		sframe_erase(&mas);
-		index->nr_without--;
-		known = true;
-	}
-}
-
-/* What was evicted there cannot be loaded again. */
+/* Remove the evicted tables of [@start, @end): they cannot be loaded again. */
 static void sframe_forget_evicted(struct mm_struct *mm, unsigned long start, unsigned long end)
 {
 	MA_STATE(mas, &mm->sframe->by_text, start, start);
-	struct sframe_section *section;
+	struct sframe_section section;
+	void *entry;
 
-	while ((section = mas_find(&mas, end - 1))) {
-		if (!sframe_is_evicted(section))
+	while ((entry = mas_find(&mas, end - 1))) {
+		section = sframe_section_at(&mas, entry);
+		if (!sframe_is_evicted(section.segment))
 			continue;
-		sframe_remove_section(mm, section);
+		sframe_remove_section(mm, &section);
 		mas_set(&mas, start);
 	}
 }
@@ -420,15 +458,15 @@ static void sframe_forget_evicted(struct mm_struct *mm, unsigned long start, uns
 /**
  * sframe_add_without() - remember that a mapping has no table
  * @mm: The process.
- * @start: Where the mapping starts ...
- * @end: ... and the first address behind it.
- * @why: Whether there may be one later.
+ * @start: First address of the mapping.
+ * @end: First address after the mapping.
+ * @why: Why the mapping has no table.
  *
- * It counts until some of it is unmapped.  A table may be registered there
- * nevertheless, and is used.
+ * The kernel remembers this until part of the mapping is unmapped.  The program can still
+ * register a table for the mapping.
  *
  * Context: Process context, @mm's mmap_lock held for writing.
- * Return: 0; -ENOSPC when that is known of too many; -ENOMEM.
+ * Return: 0; -ENOSPC if too many mappings are remembered; -ENOMEM.
  */
 int sframe_add_without(struct mm_struct *mm, unsigned long start, unsigned long end,
 		       enum sframe_without why)
@@ -455,43 +493,49 @@ int sframe_add_without(struct mm_struct *mm, unsigned long start, unsigned long 
 }
 
 /**
- * sframe_is_known() - whether tables have been looked for in a mapping
- * @index: Of its process.
- * @start: Where the mapping starts ...
- * @end: ... and the first address behind it.
+ * sframe_is_known() - whether discovery can skip a mapping
+ * @index: The tables of the process.
+ * @start: First address of the mapping.
+ * @end: First address after the mapping.
  *
  * Context: Process context, the mmap_lock held.
+ * Return: true if the mapping has a table that is not evicted, or has none and will not get
+ * one later.
  */
 bool sframe_is_known(struct sframe_index *index, unsigned long start,
 		     unsigned long end)
 {
-	const struct sframe_section *section;
 	unsigned long at = start;
+	void *entry;
 
-	section = mt_find(&index->by_text, &at, end - 1);
-	if (section)
-		return !sframe_is_evicted(section);
+	entry = mt_find(&index->by_text, &at, end - 1);
+	if (entry)
+		return !sframe_is_evicted(sframe_entry_segment(entry));
 	at = start;
 	return mt_find(&index->without, &at, end - 1) == xa_mk_value(SFRAME_WITHOUT);
 }
 
 /**
- * sframe_is_pending() - whether somebody has waited for the table of a mapping in vain
- * @index: Of its process.
- * @start: Where the mapping starts ...
- * @end: ... and the first address behind it.
+ * sframe_is_pending() - whether a wait for the table of a mapping has timed out
+ * @index: The tables of the process.
+ * @start: First address of the mapping.
+ * @end: First address after the mapping.
  *
  * Context: Process context, the mmap_lock held.
+ * Return: true if a walk has waited for the table and it was not loaded in time.
  */
 bool sframe_is_pending(struct sframe_index *index, unsigned long start, unsigned long end)
 {
 	return mt_find(&index->without, &start, end - 1) == xa_mk_value(SFRAME_PENDING);
 }
 
-/* There may be tables by now for what had none; the mmap_lock is held for writing. */
+/*
+ * If tables may have appeared since the last discovery, forget which mappings have none.
+ * The mmap_lock is held for writing.
+ */
 static void sframe_look_again(struct mm_struct *mm, struct sframe_index *index)
 {
-	unsigned int generation = READ_ONCE(unwind_files_generation);
+	unsigned int generation = atomic_read(&unwind_tables_generation);
 
 	if (index->generation == generation)
 		return;
@@ -502,12 +546,11 @@ static void sframe_look_again(struct mm_struct *mm, struct sframe_index *index)
 }
 
 /**
- * sframe_begin_discovery() - whether the current process's tables are to be looked for
- *
- * Whoever is told so has to do it: nobody else will be before the process maps or
- * unmaps code again.
+ * sframe_begin_discovery() - start discovery for the current process if it is needed
  *
  * Context: Process context, may sleep; takes the mmap_lock for writing.
+ * Return: true if the caller has to run discovery.  Other callers get false until the
+ * process maps or unmaps code again.
  */
 bool sframe_begin_discovery(void)
 {
@@ -527,11 +570,11 @@ bool sframe_begin_discovery(void)
 }
 
 /**
- * sframe_rest_discovery() - have the next discovery wait
- * @ticks: For how long.
- * @again: It is due then, even if the process maps no more code.
+ * sframe_rest_discovery() - delay the next discovery of the current process
+ * @ticks: Delay in jiffies.
+ * @again: Have discovery run after the delay even if the process maps no more code.
  *
- * Context: Process context, after sframe_begin_discovery().
+ * Context: Process context, after sframe_begin_discovery() returned true.
  */
 void sframe_rest_discovery(unsigned long ticks, bool again)
 {
@@ -543,9 +586,10 @@ void sframe_rest_discovery(unsigned long ticks, bool again)
 }
 
 /**
- * sframe_discovery_is_due() - whether the current process may have unknown tables
+ * sframe_discovery_is_due() - whether discovery should run for the current process now
  *
- * Context: Any; a task that has an mm.
+ * Context: Any, NMI included; a task that has an mm.
+ * Return: true if discovery is needed and no delay by sframe_rest_discovery() is running.
  */
 bool sframe_discovery_is_due(void)
 {
@@ -561,7 +605,7 @@ bool sframe_discovery_is_due(void)
 static int sframe_copy_region(struct sframe_region *region, unsigned long from,
 			      unsigned long size)
 {
-	/* A caller that knows of more fields must not believe that they count. */
+	/* A larger struct has fields that this kernel would ignore: refuse it. */
 	if (size != sizeof(*region))
 		return -EINVAL;
 	if (copy_from_user(region, (void __user *)from, size))
@@ -569,7 +613,7 @@ static int sframe_copy_region(struct sframe_region *region, unsigned long from,
 	return 0;
 }
 
-/* What can be refused without a look at the table.  @region is valid. */
+/* Check everything that does not need the content of the table.  @region is valid. */
 static int sframe_check_prctl(const struct sframe_region *region)
 {
 	struct mm_struct *mm = current->mm;
@@ -589,7 +633,7 @@ static int sframe_check_prctl(const struct sframe_region *region)
 	return ret;
 }
 
-/* Read the table of a valid region, and make rows of it. */
+/* Copy the table of a valid region and make a segment of it. */
 static struct unwind_segment *sframe_copy_table(const struct sframe_region *region, u8 *version)
 {
 	struct unwind_table_source source = {
@@ -617,117 +661,151 @@ static struct unwind_segment *sframe_copy_table(const struct sframe_region *regi
 	return segment;
 }
 
-/**
- * sframe_prctl_add() - prctl(PR_ADD_SFRAME)
- * @from: User address of a struct sframe_region.
- * @size: Its size as the caller knows it.
- * @flags: SFRAME_ADD_LAZY or 0.
- *
- * Reads and checks the whole table, unless the caller wants that to be put off until
- * a walk needs it.  What was read is charged to the caller's memory cgroup.
- *
- * Context: Process context, may sleep.
- * Return: 0; -EINVAL for a range that cannot be; -EFAULT when the table is not
- * mapped readable or the text not executable, without holes; -EEXIST when part
- * of the text has a table of the program's already; -ENOSPC when the process has too many;
- * -ENOMEM; -EINTR when killed; as unwind_table_build() for a table that is damaged,
- * of another version, too large, or of other code.
- */
-int sframe_prctl_add(unsigned long from, unsigned long size,
-		     unsigned long flags)
+/* Copy a valid region's table and register it. */
+static int sframe_add_region(const struct sframe_region *region, u8 *version)
 {
-	struct unwind_segment *segment = NULL;
-	struct sframe_region region;
-	u8 version = 0;
+	struct unwind_segment *segment;
 	int ret;
 
-	if (flags & ~SFRAME_ADD_LAZY)
-		return -EINVAL;
-	ret = sframe_copy_region(&region, from, size);
-	if (ret)
-		return ret;
-	/* What cannot be a region is refused below. */
-	if (!(flags & SFRAME_ADD_LAZY) && sframe_region_valid(&region, TASK_SIZE_MAX)) {
-		segment = sframe_copy_table(&region, &version);
-		if (IS_ERR(segment))
-			return sframe_registered(&region, SFRAME_PRCTL, 0, PTR_ERR(segment));
-	}
-	ret = sframe_register_table(&region, version, segment);
+	segment = sframe_copy_table(region, version);
+	if (IS_ERR(segment))
+		return PTR_ERR(segment);
+	ret = sframe_register_table(region, segment);
 	if (ret)
 		unwind_segment_put(segment);
 	return ret;
 }
 
-/* Whether prctl(PR_REMOVE_SFRAME) means @section; no text stands for any text. */
-static bool sframe_region_names(const struct sframe_region *region,
-				const struct sframe_section *section)
+/**
+ * sframe_prctl_add() - prctl(PR_ADD_SFRAME)
+ * @from: User address of a struct sframe_region.
+ * @size: Size of that struct as the caller knows it.
+ * @flags: Must be 0.
+ *
+ * Reads and checks the whole table; the program may unmap it afterwards.  The memory of the
+ * rows is charged to the caller's memory cgroup.
+ *
+ * Context: Process context, may sleep.
+ * Return: 0; -EINVAL for an impossible range, a wrong @size or @flags; -EFAULT if @from cannot
+ * be read, or if part of the table is not mapped readable or part of the text not
+ * executable; -EEXIST if the program has registered a table for part of the text before;
+ * -ENOSPC if the process has too many tables; -E2BIG if the table is too large; -ENOMEM;
+ * -EINTR if the task is being killed; an error of unwind_table_build() if the table is
+ * damaged, of another version, too large, or of other code.
+ */
+int sframe_prctl_add(unsigned long from, unsigned long size,
+		     unsigned long flags)
 {
-	if (section->data.start != region->sframe_start)
-		return false;
-	return !region->text_size ||
-	       (section->table.text_start == region->text_start &&
-		section->table.text_end - section->table.text_start ==
-		region->text_size);
+	struct sframe_region region;
+	u8 version = 0;
+	int ret;
+
+	if (flags)
+		return -EINVAL;
+	ret = sframe_copy_region(&region, from, size);
+	if (ret)
+		return ret;
+	ret = -EINVAL;
+	if (sframe_region_valid(&region, TASK_SIZE_MAX))
+		ret = sframe_add_region(&region, &version);
+	return sframe_registered(&region, SFRAME_PRCTL, version, ret);
 }
 
 /*
- * A program has taken @section back: the kernel must not find it again by itself.
- * It looks into files alone.
+ * Whether prctl(PR_REMOVE_SFRAME) of @region removes @section.  A text_size of 0 matches any
+ * text.
+ */
+static bool sframe_region_names(const struct sframe_region *region,
+				const struct sframe_section *section)
+{
+	if (section->origin != SFRAME_PRCTL || section->sframe_start != region->sframe_start)
+		return false;
+	return !region->text_size ||
+	       (section->start == region->text_start &&
+		section->end - section->start == region->text_size);
+}
+
+/*
+ * The program has removed @section, so discovery must not bring a table back.  Only mappings
+ * of files need to be remembered, because discovery ignores anonymous memory.
  */
 static void sframe_leave_without(struct mm_struct *mm,
 				 const struct sframe_section *section)
 {
-	struct vm_area_struct *vma = vma_lookup(mm, section->table.text_start);
+	struct vm_area_struct *vma = vma_lookup(mm, section->start);
 
 	if (vma && vma->vm_file)
-		sframe_add_without(mm, section->table.text_start,
-				   section->table.text_end, SFRAME_WITHOUT);
+		sframe_add_without(mm, section->start, section->end, SFRAME_WITHOUT);
+}
+
+/* Remove the first table that @region names; the mmap_lock is held for writing. */
+static bool sframe_remove_one(struct mm_struct *mm, const struct sframe_region *region)
+{
+	unsigned long first = region->text_size ? region->text_start : 0;
+	unsigned long last = region->text_size ? region->text_start : ULONG_MAX;
+	struct sframe_section section;
+	void *entry;
+
+	if (!mm->sframe)
+		return false;
+	MA_STATE(mas, &mm->sframe->by_text, first, first);
+	mas_for_each(&mas, entry, last) {
+		section = sframe_section_at(&mas, entry);
+		if (!sframe_region_names(region, &section))
+			continue;
+		sframe_leave_without(mm, &section);
+		sframe_remove_section(mm, &section);
+		return true;
+	}
+	return false;
 }
 
 /**
  * sframe_prctl_remove() - prctl(PR_REMOVE_SFRAME)
- * @from: User address of a struct sframe_region.  Its @text_size may be 0: then
- *	all that was registered with its @sframe_start goes.
- * @size: Its size as the caller knows it.
+ * @from: User address of a struct sframe_region.  If its @text_size is 0, this removes all
+ *	tables that were registered with its @sframe_start.
+ * @size: Size of that struct as the caller knows it.
  *
  * Context: Process context, may sleep; takes the mmap_lock for writing.
- * Return: 0; -ENOENT when there is no such table; -EINVAL, -EFAULT, -EINTR.
+ * Return: 0; -ENOENT if there is no such table; -EINVAL if @size is wrong; -EFAULT if @from
+ * cannot be read; -EINTR if the task is being killed.
  */
 int sframe_prctl_remove(unsigned long from, unsigned long size)
 {
-	struct interval_tree_node *node, *next;
 	struct mm_struct *mm = current->mm;
 	struct sframe_region region;
-	struct sframe_index *index;
-	unsigned long start;
 	int ret;
 
 	ret = sframe_copy_region(&region, from, size);
 	if (ret)
 		return ret;
-	start = region.sframe_start;
-
 	if (mmap_write_lock_killable(mm))
 		return -EINTR;
 	ret = -ENOENT;
-	index = mm->sframe;
-	if (!index)
-		goto unlock;
-	for (node = interval_tree_iter_first(&index->by_data, start, start);
-	     node; node = next) {
-		struct sframe_section *section;
-
-		next = interval_tree_iter_next(node, start, start);
-		section = container_of(node, struct sframe_section, data);
-		if (!sframe_region_names(&region, section))
-			continue;
-		sframe_leave_without(mm, section);
-		sframe_remove_section(mm, section);
+	while (sframe_remove_one(mm, &region))
 		ret = 0;
-	}
-unlock:
 	mmap_write_unlock(mm);
 	return ret;
+}
+
+/* Whether any mapping in [@start, @end) has one of @flags; the mmap_lock is held. */
+static bool sframe_range_has_any(struct mm_struct *mm, unsigned long start,
+				 unsigned long end, vm_flags_t flags)
+{
+	VMA_ITERATOR(vmi, mm, start);
+	struct vm_area_struct *vma;
+
+	for_each_vma_range(vmi, vma, end)
+		if (vma->vm_flags & flags)
+			return true;
+	return false;
+}
+
+/* Whether fork() copies all mappings in [@start, @last] to the child. */
+static bool sframe_range_forked(struct mm_struct *mm, unsigned long start,
+				unsigned long last)
+{
+	return !sframe_range_has_any(mm, start, last + 1, VM_DONTCOPY | VM_WIPEONFORK);
 }
 
 void __sframe_unmap(struct mm_struct *mm, unsigned long start,
@@ -735,53 +813,33 @@ void __sframe_unmap(struct mm_struct *mm, unsigned long start,
 {
 	struct sframe_index *index = mm->sframe;
 	unsigned int before = index->nr;
-	struct interval_tree_node *node, *next;
-	struct sframe_section *section;
+	struct sframe_section section;
+	void *entry;
 
 	mmap_assert_write_locked(mm);
-	for (node = interval_tree_iter_first(&index->by_data, start, end - 1);
-	     node; node = next) {
-		next = interval_tree_iter_next(node, start, end - 1);
-		section = container_of(node, struct sframe_section, data);
-		if (!section->segment)
-			sframe_remove_section(mm, section);
-	}
 	for (;;) {
 		MA_STATE(mas, &index->by_text, start, start);
 
-		section = mas_find(&mas, end - 1);
-		if (!section)
+		entry = mas_find(&mas, end - 1);
+		if (!entry)
 			break;
-		sframe_remove_section(mm, section);
+		section = sframe_section_at(&mas, entry);
+		sframe_remove_section(mm, &section);
 	}
-	/* What is mapped there next may be as large, so exec_vm would not tell. */
-	if (sframe_forget_without(index, start, end) || index->nr != before)
+	/*
+	 * Force a discovery: if the process maps as much code next as it unmaps here, exec_vm
+	 * will not differ.  The entries count as well, because their text may have lost
+	 * VM_EXEC since.
+	 */
+	if (sframe_forget_without(index, start, end) || index->nr != before ||
+	    sframe_range_has_any(mm, start, end, VM_EXEC))
 		WRITE_ONCE(index->seen, 0);
 }
 
-/* Whether a forked process has what is mapped in [start, last] too. */
-static bool sframe_range_forked(struct mm_struct *mm, unsigned long start,
-				unsigned long last)
-{
-	VMA_ITERATOR(vmi, mm, start);
-	struct vm_area_struct *vma;
-
-	for_each_vma_range(vmi, vma, last + 1)
-		if (vma->vm_flags & (VM_DONTCOPY | VM_WIPEONFORK))
-			return false;
-	return true;
-}
-
-static bool sframe_section_forked(struct mm_struct *mm,
-				  const struct sframe_section *section)
-{
-	return (section->segment ||
-		sframe_range_forked(mm, section->data.start, section->data.last)) &&
-	       sframe_range_forked(mm, section->table.text_start,
-				   section->table.text_end - 1);
-}
-
-/* What is known to have no table; where memory runs out, it will be found anew. */
+/*
+ * Copy the mappings that are known to have no table.  If memory runs out, discovery in the
+ * child finds that out again.
+ */
 static int sframe_dup_without(struct mm_struct *mm, struct mm_struct *oldmm)
 {
 	MA_STATE(mas, &oldmm->sframe->without, 0, 0);
@@ -801,38 +859,28 @@ static int sframe_dup_without(struct mm_struct *mm, struct mm_struct *oldmm)
 int __sframe_dup_mm(struct mm_struct *mm, struct mm_struct *oldmm)
 {
 	MA_STATE(mas, &oldmm->sframe->by_text, 0, 0);
-	struct sframe_section *old;
+	struct sframe_section section;
+	void *entry;
+	int ret;
 
 	mmap_assert_write_locked(oldmm);
-	mas_for_each(&mas, old, ULONG_MAX) {
-		struct sframe_section *new;
-		int ret;
-
-		if (!sframe_section_forked(oldmm, old))
+	mas_for_each(&mas, entry, ULONG_MAX) {
+		section = sframe_section_at(&mas, entry);
+		if (!sframe_range_forked(oldmm, section.start, section.end - 1))
 			continue;
-		new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
-		if (!new)
-			return -ENOMEM;
-		new->data.start = old->data.start;
-		new->data.last = old->data.last;
-		new->table.text_start = old->table.text_start;
-		new->table.text_end = old->table.text_end;
-		new->origin = old->origin;
-		new->segment = unwind_segment_get(old->segment);
-		new->base = old->base;
-		/* Another thread may be writing old->table: read it anew on demand. */
-		new->state = SFRAME_NEW;
-		ret = sframe_insert(mm, new, GFP_KERNEL_ACCOUNT);
+		unwind_segment_get(section.segment);
+		ret = sframe_add_section(mm, &section, GFP_KERNEL_ACCOUNT);
 		if (ret) {
-			unwind_segment_put(new->segment);
-			kfree(new);
+			unwind_segment_put(section.segment);
 			return ret;
 		}
 	}
-	if (!sframe_dup_without(mm, oldmm) && mm->sframe) {
-		mm->sframe->seen = oldmm->sframe->seen;
+	/*
+	 * The parent may be in the middle of a discovery, so the child looks for itself: that
+	 * costs it one pass over its mappings.
+	 */
+	if (!sframe_dup_without(mm, oldmm) && mm->sframe)
 		mm->sframe->generation = oldmm->sframe->generation;
-	}
 	return 0;
 }
 
@@ -840,302 +888,63 @@ void __sframe_exit_mm(struct mm_struct *mm)
 {
 	MA_STATE(mas, &mm->sframe->by_text, 0, 0);
 	struct sframe_index *index = mm->sframe;
-	struct sframe_section *section;
+	void *entry;
 
-	/* No reader is left, see sframe_exit_mm(); the lock is for the maple tree. */
+	/* No reader is left, see sframe_exit_mm(); the maple tree asserts the lock. */
 	mmap_write_lock(mm);
-	mas_for_each(&mas, section, ULONG_MAX) {
-		unwind_segment_put(section->segment);
-		kfree(section);
+	mas_for_each(&mas, entry, ULONG_MAX) {
+		unwind_segment_put(sframe_entry_segment(entry));
+		sframe_free_entry(entry);
 	}
 	__mt_destroy(&index->by_text);
 	__mt_destroy(&index->without);
 	mmap_write_unlock(mm);
-	row_cache_free(index->rows);
 	kfree(index);
 	mm->sframe = NULL;
 }
 
-/* The section for @ip in the current process, under RCU. */
-static struct sframe_section *sframe_find_section(unsigned long ip)
+/**
+ * sframe_seek() - find the table for an instruction of the current process
+ * @cursor: Set to the table; on failure, set to no table.
+ * @ip: Address of the instruction; for a caller, the return address minus one.
+ *
+ * Context: Any, NMI included.  The caller holds RCU as long as it uses @cursor.
+ * Return: 0; -ENXIO if no table covers @ip; -EAGAIN if the rows have been evicted, which
+ * also makes discovery load them again; -ENOENT if @ip is mapped, but outside the code of
+ * its table.
+ */
+int sframe_seek(struct sframe_cursor *cursor, unsigned long ip)
 {
 	struct sframe_index *index = sframe_current_index();
+	struct sframe_section section;
+	unsigned long offset, size;
+	struct ma_state mas;
+	void *entry;
 
-	return index ? mtree_load(&index->by_text, ip) : NULL;
-}
-
-/* Find the row of a section that has a segment.  Under RCU. */
-static int sframe_find_copied(const struct sframe_section *section, unsigned long ip,
-			      struct sframe_row *row)
-{
-	const struct sframe_row *found;
-	int ret;
-
-	ret = unwind_segment_find(section->segment, ip - section->base, &found);
-	/* Evicted: look for it again. */
-	if (ret == -EAGAIN)
-		WRITE_ONCE(current->mm->sframe->seen, 0);
-	if (!ret)
-		*row = *found;
-	return ret;
-}
-
-/*
- * Copy the section's table.  Returns 0, -ENXIO, or -EAGAIN when its header is
- * still to be read: then only the text range in @table and *@data are valid.
- */
-static int sframe_snapshot(unsigned long ip, struct sframe_table *table,
-			   struct interval_tree_node *data)
-{
-	struct sframe_section *section;
-
-	guard(rcu)();
-	section = sframe_find_section(ip);
-	/* It may have taken another one's place meanwhile. */
-	if (!section || section->segment)
+	cursor->size = 0;
+	if (!index)
 		return -ENXIO;
-
-	/* Pairs with sframe_publish(). */
-	if (smp_load_acquire(&section->state) == SFRAME_OPEN) {
-		*table = section->table;
-		return 0;
-	}
-	data->start = section->data.start;
-	data->last = section->data.last;
-	table->text_start = section->table.text_start;
-	table->text_end = section->table.text_end;
-	return -EAGAIN;
-}
-
-/*
- * Store what a reader learnt of a header for the readers after it.  The section
- * may have gone meanwhile, or be written by a reader that this one interrupts:
- * then the knowledge serves this walk only.  One that prctl() has put in its place
- * is open from the start.
- */
-static void sframe_publish(unsigned long ip, const struct sframe_table *table,
-			   const struct interval_tree_node *data)
-{
-	struct sframe_section *section;
-	int state = SFRAME_NEW;
-
-	guard(rcu)();
-	section = sframe_find_section(ip);
-	if (!section || section->data.start != data->start ||
-	    section->data.last != data->last ||
-	    section->table.text_start != table->text_start ||
-	    section->table.text_end != table->text_end)
-		return;
-	if (!try_cmpxchg(&section->state, &state, SFRAME_OPENING))
-		return;
-	section->table.start = table->start;
-	section->table.fdes = table->fdes;
-	section->table.fres = table->fres;
-	section->table.fres_end = table->fres_end;
-	section->table.num_fdes = table->num_fdes;
-	section->table.version = table->version;
-	section->table.pcrel = table->pcrel;
-	/* Pairs with sframe_snapshot(). */
-	smp_store_release(&section->state, SFRAME_OPEN);
-}
-
-/**
- * sframe_rows() - the rows that walks of the current process have found
- *
- * Context: Any; under RCU, and what it returns is valid as long.
- * Return: They, or NULL.
- */
-struct row_cache *sframe_rows(void)
-{
-	struct sframe_index *index = sframe_current_index();
-
-	/* Pairs with sframe_alloc_rows(). */
-	return index ? smp_load_acquire(&index->rows) : NULL;
-}
-
-/**
- * sframe_wants_rows() - whether walks of the current process find rows that are to be kept
- * @rows: sframe_rows().
- *
- * Context: Any; a task that has tables.
- */
-bool sframe_wants_rows(const struct row_cache *rows)
-{
-	return !rows && READ_ONCE(current->mm->sframe->nr_in_place);
-}
-
-/**
- * sframe_alloc_rows() - make room for rows, if the current process has tables to search in
- *
- * Context: Process context, may sleep.
- */
-void sframe_alloc_rows(void)
-{
-	struct sframe_index *index = sframe_current_index();
-	struct row_cache *rows;
-
-	if (!index || !READ_ONCE(index->nr_in_place) || READ_ONCE(index->rows))
-		return;
-	rows = row_cache_alloc();
-	/* Publishes it; another thread may have been faster. */
-	if (rows && cmpxchg(&index->rows, NULL, rows))
-		row_cache_free(rows);
-}
-
-/**
- * sframe_table_missed() - have the tables brought into memory
- *
- * Context: Any, NMI included; a task that has tables.
- */
-void sframe_table_missed(void)
-{
-	WRITE_ONCE(current->mm->sframe->missed, true);
-}
-
-/* The first table whose text is at *@at or above, and move *@at behind it. */
-static bool sframe_next_table(struct mm_struct *mm, unsigned long *at,
-			      unsigned long *start, unsigned long *size)
-{
-	struct sframe_section *section;
-
-	if (mmap_read_lock_killable(mm))
-		return false;
-	section = mt_find(&mm->sframe->by_text, at, ULONG_MAX);
-	if (section) {
-		*start = section->data.start;
-		*size = section->segment ? 0 : section->data.last - section->data.start + 1;
-	}
-	mmap_read_unlock(mm);
-	return section;
-}
-
-/**
- * sframe_fetch_tables() - bring the current process's tables into memory
- *
- * Where sframe_table_missed().  All of them: a sample that cannot wait comes from
- * anywhere in the program, and each part of a table that is not there costs one its
- * callers.  Their pages are the page cache's, shared with all who have the file.
- *
- * Context: Process context, may sleep and fault; no mmap_lock held.
- */
-void sframe_fetch_tables(void)
-{
-	struct sframe_index *index = sframe_current_index();
-	unsigned long at = 0, start, size, room = SFRAME_FETCH_BYTES;
-
-	if (!index || !READ_ONCE(index->missed) ||
-	    time_before(jiffies, READ_ONCE(index->fetch_after)))
-		return;
-	WRITE_ONCE(index->missed, false);
-	WRITE_ONCE(index->fetch_after, jiffies + SFRAME_FETCH_REST);
-	while (room && !fatal_signal_pending(current) &&
-	       sframe_next_table(current->mm, &at, &start, &size)) {
-		size = min(size, room);
-		room -= size;
-		/* What cannot be read is missed again. */
-		fault_in_readable((const char __user *)start, size);
-		cond_resched();
-	}
-}
-
-/* Search the tables; -ENXIO: none of them speaks of @ip. */
-static int sframe_search(struct sframe_reader *reader, unsigned long ip,
-			 struct sframe_row *row)
-{
-	struct interval_tree_node data;
-	struct sframe_table table;
-	int ret;
-
-	ret = sframe_snapshot(ip, &table, &data);
-	if (ret == -EAGAIN) {
-		ret = sframe_open(reader, data.start, data.last + 1, &table);
-		if (!ret)
-			sframe_publish(ip, &table, &data);
-	}
-	if (ret)
-		return ret;
-	return sframe_find_row(reader, &table, ip, row);
-}
-
-/* @found and @row as for row_pack(); @id: of the rows, before the search. */
-static void sframe_add_row(u64 id, unsigned long ip, int found,
-			   const struct sframe_row *row)
-{
-	struct row_cache *rows;
-
-	guard(rcu)();
-	rows = sframe_rows();
-	/* Else a table may have gone, and the row with it. */
-	if (rows && rows->id == id)
-		row_cache_add(rows, ip, found, row);
-}
-
-/**
- * sframe_lookup() - find the row for an instruction of the current process
- * @reader: How its memory may be read in this context.
- * @ip: Address of the instruction; for a caller the return address less one.
- * @row: Filled in on success.
- * @searched: Counts up when the row cache does not have it.
- *
- * Context: Any in which @reader->read works, NMI included.  Sleeps only where
- * @reader->read does.
- * Return: 0, -ENOENT where the table has no row for @ip, -ENXIO where no table
- * speaks of it, or as sframe_find_row().
- */
-int sframe_lookup(struct sframe_reader *reader, unsigned long ip,
-		  struct sframe_row *row, unsigned int *searched)
-{
-	struct sframe_section *section;
-	struct row_cache *rows;
-	u64 id = 0, word = 0;
-	int ret;
-
-	scoped_guard(rcu) {
-		section = sframe_find_section(ip);
-		if (section && section->segment)
-			return sframe_find_copied(section, ip, row);
-		rows = sframe_rows();
-		if (rows) {
-			id = rows->id;
-			word = row_cache_find(rows, ip);
-		}
-	}
-	if (word)
-		return row_unpack(word, row);
-
-	++*searched;
-	ret = sframe_search(reader, ip, row);
-	if (id)
-		sframe_add_row(id, ip, ret, row);
-	return ret;
-}
-
-/* sframe_search_rcu() where @cursor's table does not cover @ip. */
-int __sframe_search_rcu(struct sframe_reader *reader,
-			struct sframe_cursor *cursor, unsigned long ip,
-			struct sframe_row *row)
-{
-	struct sframe_section *section;
-	int ret;
-
-	section = sframe_find_section(ip);
-	if (!section)
+	mas_init(&mas, &index->by_text, ip);
+	entry = mas_walk(&mas);
+	if (!entry)
 		return -ENXIO;
-	if (section->segment) {
-		cursor->segment = section->segment;
-		cursor->base = section->base;
-		cursor->start = section->table.text_start;
-		cursor->size = section->table.text_end - section->table.text_start;
-		return sframe_find_copied(section, ip, row);
+	section = sframe_section_at(&mas, entry);
+	cursor->table = unwind_segment_use(section.segment);
+	if (!cursor->table) {
+		WRITE_ONCE(index->seen, 0);
+		return -EAGAIN;
 	}
-	/* Pairs with sframe_publish(). */
-	if (smp_load_acquire(&section->state) == SFRAME_OPEN) {
-		cursor->table = &section->table;
-		ret = sframe_find_row(reader, cursor->table, ip, row);
-	} else {
-		ret = sframe_search(reader, ip, row);
+	/* The base may have wrapped below 0, see sframe_attach(): do not compare addresses. */
+	offset = section.start - section.base;
+	if ((long)offset < 0) {
+		section.start = section.base;
+		offset = 0;
 	}
-	if (cursor->rows)
-		row_cache_add(cursor->rows, ip, ret, row);
-	return ret;
+	size = cursor->table->text_size;
+	if (ip < section.start || offset >= size || ip - section.start >= size - offset)
+		return -ENOENT;
+	cursor->start = section.start;
+	cursor->size = min(section.end - section.start, size - offset);
+	cursor->offset = offset;
+	return 0;
 }

@@ -4,9 +4,7 @@
 
 #include <linux/errno.h>
 
-#include "file.h"
-#include "row_cache.h"
-#include "sframe_decode.h"
+#include "table.h"
 
 struct mm_struct;
 struct sframe_index;
@@ -15,8 +13,8 @@ struct unwind_part;
 
 /**
  * enum sframe_without - why a mapping has no table
- * @SFRAME_WITHOUT:	There is none.
- * @SFRAME_PENDING:	It was being loaded when somebody waited for it.
+ * @SFRAME_WITHOUT:	The object has no table.
+ * @SFRAME_PENDING:	A walk waited for the table, and it was not loaded in time.
  */
 enum sframe_without {
 	SFRAME_WITHOUT,
@@ -24,40 +22,69 @@ enum sframe_without {
 };
 
 /**
- * struct sframe_cursor - where a walk under RCU looks for rows
- * @segment:	The code that had the last frame, or NULL.
- * @base:	Where @segment starts ...
- * @start:	... what of it is mapped ...
- * @size:	... and the bytes of that.
- * @rows:	Rows of tables that are read in place: sframe_rows() when the walk began.
- * @table:	The table of that sort that had the last frame, or NULL.
+ * struct sframe_cursor - the table that a walk used last
+ * @table:	The table.
+ * @start:	Address of the first mapped byte of the code that @table covers.
+ * @size:	Number of mapped bytes from @start on that @table covers; 0 if the cursor has
+ *		no table.
+ * @offset:	Offset of @start in the code of @table.
  */
 struct sframe_cursor {
-	struct unwind_segment		*segment;
-	unsigned long			base;
+	const struct unwind_table	*table;
 	unsigned long			start;
 	unsigned long			size;
-	struct row_cache		*rows;
-	const struct sframe_table	*table;
+	unsigned long			offset;
 };
 
 #ifdef CONFIG_UNWIND_USER_SFRAME
-int sframe_lookup(struct sframe_reader *reader, unsigned long ip,
-		  struct sframe_row *row, unsigned int *searched);
-int __sframe_search_rcu(struct sframe_reader *reader,
-			struct sframe_cursor *cursor, unsigned long ip,
-			struct sframe_row *row);
-struct row_cache *sframe_rows(void);
-bool sframe_wants_rows(const struct row_cache *rows);
-void sframe_alloc_rows(void);
-void sframe_table_missed(void);
-void sframe_fetch_tables(void);
+int sframe_seek(struct sframe_cursor *cursor, unsigned long ip);
 
-/* Finding the tables of what a process has mapped, discover.c */
+/* Whether the table of @cursor covers @ip. */
+static __always_inline bool sframe_is_at(const struct sframe_cursor *cursor, unsigned long ip)
+{
+	return likely(ip - cursor->start < cursor->size);
+}
+
+/*
+ * Get the row of @ip, which the table of @cursor covers.  User space chooses @ip, so it must
+ * not steer speculation beyond the table.
+ */
+static __always_inline const struct sframe_row *sframe_row_at(const struct sframe_cursor *cursor,
+							      unsigned long ip)
+{
+	unsigned long at = array_index_nospec(ip - cursor->start, cursor->size);
+
+	return unwind_table_row(cursor->table, cursor->offset + at);
+}
+
+/**
+ * sframe_find() - find the row for an instruction of the current process
+ * @cursor: Cursor of the walk, zeroed when the walk begins.
+ * @ip: Address of the instruction; for a caller, the return address minus one.
+ * @row: Set to the row.
+ *
+ * A walk may go on using a table that has been removed since the walk found it.
+ *
+ * Context: Any, NMI included.  The caller has held RCU since it first used @cursor, and
+ * holds it as long as it uses @row.
+ * Return: 0; an error of sframe_seek(); an error of unwind_table_find().
+ */
+static inline int sframe_find(struct sframe_cursor *cursor, unsigned long ip,
+			      const struct sframe_row **row)
+{
+	int ret = sframe_is_at(cursor, ip) ? 0 : sframe_seek(cursor, ip);
+
+	if (ret)
+		return ret;
+	*row = sframe_row_at(cursor, ip);
+	return (*row)->error;
+}
+
+/* Discovery of the tables of mapped objects: discover.c */
 void sframe_discover(void);
 bool sframe_discovery_is_due(void);
 
-/* For discover.c alone */
+/* Only for discover.c */
 int sframe_attach(struct mm_struct *mm, const struct unwind_part *part, unsigned long start,
 		  unsigned long end, u64 offset);
 int sframe_add_without(struct mm_struct *mm, unsigned long start, unsigned long end,
@@ -67,67 +94,27 @@ bool sframe_is_known(struct sframe_index *index, unsigned long start,
 bool sframe_is_pending(struct sframe_index *index, unsigned long start, unsigned long end);
 bool sframe_begin_discovery(void);
 void sframe_rest_discovery(unsigned long ticks, bool again);
-
-/**
- * sframe_search_rcu() - sframe_lookup() for walks that stay under RCU
- * @reader: How memory may be read; does not sleep.
- * @cursor: The walk's own.
- * @ip: As for sframe_lookup(); @cursor->rows does not have it.
- * @row: Filled in on success.
- *
- * A table that goes while the walk is under way may serve it to its end.  Its
- * rows do not outlive it: they go to the cache that goes with it.
- *
- * Context: Any, NMI included; under RCU since before @cursor was filled in.
- * Return: As sframe_lookup().
- */
-static __always_inline int sframe_search_rcu(struct sframe_reader *reader,
-					     struct sframe_cursor *cursor,
-					     unsigned long ip,
-					     struct sframe_row *row)
-{
-	const struct sframe_table *table = cursor->table;
-	int ret;
-
-	if (!table || ip - table->text_start >= table->text_end - table->text_start)
-		return __sframe_search_rcu(reader, cursor, ip, row);
-	ret = __sframe_find_row(reader, table, ip, row);
-	if (cursor->rows)
-		row_cache_add(cursor->rows, ip, ret, row);
-	return ret;
-}
 #else
-static inline int sframe_lookup(struct sframe_reader *reader, unsigned long ip,
-				struct sframe_row *row, unsigned int *searched)
+static inline int sframe_find(struct sframe_cursor *cursor, unsigned long ip,
+			      const struct sframe_row **row)
 {
 	return -ENXIO;
 }
 
-static inline int sframe_search_rcu(struct sframe_reader *reader,
-				    struct sframe_cursor *cursor,
-				    unsigned long ip, struct sframe_row *row)
+static inline int sframe_seek(struct sframe_cursor *cursor, unsigned long ip)
 {
 	return -ENXIO;
 }
 
-static inline struct row_cache *sframe_rows(void)
+static inline bool sframe_is_at(const struct sframe_cursor *cursor, unsigned long ip)
+{
+	return false;
+}
+
+static inline const struct sframe_row *sframe_row_at(const struct sframe_cursor *cursor,
+						     unsigned long ip)
 {
 	return NULL;
-}
-
-static inline bool sframe_wants_rows(const struct row_cache *rows)
-{
-	return false;
-}
-
-static inline void sframe_alloc_rows(void) { }
-static inline void sframe_table_missed(void) { }
-static inline void sframe_fetch_tables(void) { }
-static inline void sframe_discover(void) { }
-
-static inline bool sframe_discovery_is_due(void)
-{
-	return false;
 }
 #endif
 

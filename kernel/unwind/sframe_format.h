@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The SFrame stack trace format, versions 2 and 3, as it lies in a .sframe section.
+ * The SFrame stack trace format, versions 2 and 3: the layout of a .sframe section.
  *
  * Source: "The SFrame Format", shipped with GNU binutils 2.44 (version 2) and 2.47
  * (version 3; info sframe-spec).  All fields are in target byte order and may be
@@ -9,24 +9,33 @@
  *	+--------------------------+ start of the section
  *	| struct sframe_header     |
  *	| auxiliary header         | auxhdr_len bytes, none defined
- *	+--------------------------+ fdeoff and freoff count from here
+ *	+--------------------------+ fdeoff and freoff are relative to this
  *	| struct sframe_fde []     | num_fdes, sorted by function start;
- *	| or sframe_v3_fde []      | version 3: the latter
+ *	| or sframe_v3_fde []      | version 3 has the latter
  *	+--------------------------+
- *	| frame row entries (FRE)  | fre_len bytes, variable length; version 3:
- *	|                          | before a function's, sframe_v3_attributes
+ *	| frame row entries (FRE)  | fre_len bytes, variable length; version 3
+ *	|                          | has sframe_v3_attributes before the FREs
+ *	|                          | of each function
  *	+--------------------------+
  *
- * An FRE is the row's start (1, 2 or 4 bytes, relative to the function), one
+ * A FRE consists of its start (1, 2 or 4 bytes, relative to the function), one
  * info byte and up to 15 data words of 1, 2 or 4 bytes.  The words are signed
- * offsets: of the CFA, and of where the frame pointer was saved.  In flexible
- * functions of version 3 they are pairs of a control word, which is unsigned,
- * and an offset, for CFA, return address and frame pointer:
+ * offsets: of the CFA, and of the slot where the function saved the frame pointer.
+ * Flexible functions of version 3 have pairs of an unsigned control word and an
+ * offset instead, for CFA, return address and frame pointer:
  *
  *	base  = control has REG ? register[control >> 3] : CFA
  *	value = control has DEREF ? *(base + offset) : base + offset
  *
- * A control word of 0 stands alone, and means that there is no rule.
+ * A control word of 0 has no offset and means that there is no rule.
+ *
+ * Split tables that are marked with SFRAME_FILE_PRIVATE_RULES may use a private extension:
+ * ADD in the control word of a CFA that is loaded from memory.  A third word then holds the
+ * addend:
+ *
+ *	CFA = *(register + offset) + addend
+ *
+ * Hand-written code needs this where it saves its stack pointer on the stack.
  */
 #ifndef _KERNEL_UNWIND_SFRAME_FORMAT_H
 #define _KERNEL_UNWIND_SFRAME_FORMAT_H
@@ -41,11 +50,11 @@
 
 /* sframe_preamble::flags */
 #define SFRAME_F_FDE_SORTED		0x1
-/* Version 2: every function keeps a frame pointer; says nothing of the rows. */
+/* Version 2: every function keeps a frame pointer.  The rows do not depend on it. */
 #define SFRAME_F_FRAME_POINTER		0x2
 /*
- * sframe_fde::func_start counts from its own address (binutils 2.45, LLVM),
- * else from the start of the section (binutils up to 2.44).
+ * sframe_fde::func_start is relative to its own address (binutils 2.45, LLVM).  Without
+ * this flag, it is relative to the start of the section (binutils up to 2.44).
  */
 #define SFRAME_F_FDE_FUNC_START_PCREL	0x4
 #define SFRAME_F_KNOWN			(SFRAME_F_FDE_SORTED | \
@@ -65,7 +74,7 @@ struct sframe_preamble {
 struct sframe_header {
 	struct sframe_preamble preamble;
 	__u8	abi_arch;
-	__s8	cfa_fixed_fp_offset;	/* 0: the rows say where it is */
+	__s8	cfa_fixed_fp_offset;	/* 0: the rows have the offset */
 	__s8	cfa_fixed_ra_offset;	/* -8 on x86-64 */
 	__u8	auxhdr_len;
 	__u32	num_fdes;
@@ -81,11 +90,11 @@ struct sframe_fde {
 	__u32	fre_off;		/* of the first row, in the FREs */
 	__u32	num_fres;
 	__u8	info;
-	__u8	rep_size;		/* PCMASK: bytes a repetition */
+	__u8	rep_size;		/* PCMASK: the rows repeat every so many bytes */
 	__u16	padding;
 } __packed;
 
-/* Sorted, and by its field func_start as in sframe_fde. */
+/* Sorted by func_start; see SFRAME_F_FDE_FUNC_START_PCREL for its base. */
 struct sframe_v3_fde {
 	__s64	func_start;
 	__u32	func_size;
@@ -107,7 +116,7 @@ static_assert(sizeof(struct sframe_v3_attributes) == 5);
 /* sframe_fde::info, sframe_v3_attributes::info */
 #define SFRAME_FDE_FRE_TYPE(info)	((info) & 0xf)
 #define SFRAME_FDE_PCMASK		0x10
-/* ... in version 3 alone: the frame is one that the kernel made for a signal. */
+/* Version 3 only: the function's frame is a signal frame. */
 #define SFRAME_V3_FDE_SIGNAL		0x80
 #define SFRAME_V3_FDE_UNUSED		0x40
 
@@ -120,7 +129,7 @@ static_assert(sizeof(struct sframe_v3_attributes) == 5);
 /* The control words of flexible functions */
 #define SFRAME_V3_CONTROL_REG		0x1
 #define SFRAME_V3_CONTROL_DEREF		0x2
-#define SFRAME_V3_CONTROL_UNUSED	0x4
+#define SFRAME_V3_CONTROL_ADD		0x4	/* private, see above */
 #define SFRAME_V3_CONTROL_REG_SHIFT	3
 
 /* SFRAME_FDE_FRE_TYPE(): the width of a row's start */
@@ -134,7 +143,7 @@ static_assert(sizeof(struct sframe_v3_attributes) == 5);
 #define SFRAME_FRE_SIZE(info)		(((info) >> 5) & 0x3)
 
 #define SFRAME_FRE_MAX_COUNT		15
-/* start, info byte, words: no row is longer */
+/* Start, info byte and words: the size of the longest row */
 #define SFRAME_FRE_MAX_LEN		(4 + 1 + SFRAME_FRE_MAX_COUNT * 4)
 
 #endif /* _KERNEL_UNWIND_SFRAME_FORMAT_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a region has to be before it is looked at; the numbers are a user's.  Pure
- * code: compiles in user space for tests.
+ * Range checks for a struct sframe_region that a program passes to prctl().  This file has
+ * no dependencies, so that tests compile it in user space.
  */
 #ifndef _KERNEL_UNWIND_SFRAME_REGION_H
 #define _KERNEL_UNWIND_SFRAME_REGION_H
@@ -10,7 +10,7 @@
 
 #include <uapi/linux/sframe.h>
 
-/* Whether [start, start + size) holds something and ends at @limit at the latest. */
+/* Whether [start, start + size) is not empty and does not end after @limit. */
 static inline bool sframe_range_valid(u64 start, u64 size, u64 limit)
 {
 	return size && size <= limit && start <= limit - size;

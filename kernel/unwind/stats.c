@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counters of walks and tables, and the tracepoints of both.
+ * Counters of walks and tables, and the tracepoint of walks.
  *
- * The counters are this_cpu additions, which an NMI may interrupt anywhere and add
- * to as well; they are summed up when somebody reads debugfs' unwind/stats.  That is
- * where numbers belong which people read and no program depends on: /proc/vmstat
- * is an ABI, and tracefs may not be there.
+ * this_cpu additions increment the counters, so an NMI may interrupt one anywhere and add to
+ * the same counter.  A read of unwind/stats in debugfs sums them up.  They are in debugfs
+ * because people read them and no program may depend on them: /proc/vmstat is an ABI, and
+ * tracefs may not be mounted.
  */
 
 #include <linux/cpumask.h>
@@ -21,26 +21,25 @@
 DEFINE_PER_CPU(struct unwind_stats, unwind_stats);
 
 /**
- * unwind_user_ended() - count a walk, and trace it
- * @trace: What it found, and why it ended.
- * @access: How it was made.
+ * unwind_user_ended() - count and trace a walk
+ * @trace: The frames that the walk found, and why it ended.
+ * @access: How the walk read user memory.
  *
- * Context: Any, NMI included.  Whoever takes a user stack in the tracepoint comes
- * back here; perf and BPF refuse to be entered again from their own handlers, which
- * ends that.
+ * Context: Any, NMI included.  A program on the tracepoint that takes a user stack calls this
+ * function again.  The recursion ends because perf and BPF do not enter their handlers from
+ * their own handlers.
  */
 void unwind_user_ended(const struct unwind_user_trace *trace,
 		       enum unwind_user_access access)
 {
 	this_cpu_inc(unwind_stats.walks[access][trace->end]);
 	this_cpu_add(unwind_stats.frames[access], trace->nr);
-	this_cpu_add(unwind_stats.searched[access], trace->searched);
 	trace_unwind_user_walk(trace, access);
 }
 
 #ifdef CONFIG_DEBUG_FS
 
-/* The names are the tracepoint's. */
+/* Use the same names as the tracepoint. */
 #define EM(value, name)		\
 	[value] = name,
 #define EMe(value, name)	EM(value, name)
@@ -57,27 +56,25 @@ static const char * const unwind_counter_names[] = {
 	[UNWIND_FILES_WITHOUT]	   = "files_without_table",
 	[UNWIND_FILES_REFUSED]	   = "files_refused",
 	[UNWIND_FILES_EVICTED]	   = "files_evicted",
-	[UNWIND_CACHES_ALLOCATED]  = "row_caches_allocated",
-	[UNWIND_CACHES_FREED]	   = "row_caches_freed",
 };
 
 static_assert(ARRAY_SIZE(unwind_way_names) == UNWIND_USER_NR_ACCESSES);
 static_assert(ARRAY_SIZE(unwind_end_names) == UNWIND_USER_NR_ENDS);
 static_assert(ARRAY_SIZE(unwind_counter_names) == UNWIND_NR_COUNTERS);
 
-/* @counter of all CPUs; they go on counting meanwhile. */
+/* Sum of @counter over all CPUs, which may go on counting meanwhile. */
 #define unwind_sum(counter)						\
 ({									\
 	u64 sum_ = 0;							\
 	int cpu_;							\
 									\
 	for_each_possible_cpu(cpu_)					\
-		/* A sum of what changes is out of date in any case. */	\
+		/* The counters change anyway while they are summed. */	\
 		sum_ += data_race(per_cpu(unwind_stats, cpu_).counter);	\
 	sum_;								\
 })
 
-/* A line for each counter: its name and the number since boot. */
+/* Print a line for each counter: its name and its value since boot. */
 static int unwind_stats_show(struct seq_file *file, void *unused)
 {
 	unsigned int way, i;
@@ -89,8 +86,6 @@ static int unwind_stats_show(struct seq_file *file, void *unused)
 				   unwind_sum(walks[way][i]));
 		seq_printf(file, "frames_%s %llu\n", unwind_way_names[way],
 			   unwind_sum(frames[way]));
-		seq_printf(file, "searched_%s %llu\n", unwind_way_names[way],
-			   unwind_sum(searched[way]));
 	}
 	for (i = 0; i < UNWIND_NR_COUNTERS; i++)
 		seq_printf(file, "%s %llu\n", unwind_counter_names[i],
@@ -100,9 +95,12 @@ static int unwind_stats_show(struct seq_file *file, void *unused)
 DEFINE_SHOW_ATTRIBUTE(unwind_stats);
 
 /**
- * unwind_debugfs() - the unwinder's directory in debugfs
+ * unwind_debugfs() - get the directory "unwind" in debugfs
  *
- * Context: At boot.
+ * The first call creates the directory.
+ *
+ * Context: Boot, late initcalls or later.
+ * Return: The directory.
  */
 struct dentry *__init unwind_debugfs(void)
 {

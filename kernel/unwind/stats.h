@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What walks and tables came to, counted: see stats.c.
+ * Counters of walks and tables: see stats.c.
  */
 #ifndef _KERNEL_UNWIND_STATS_H
 #define _KERNEL_UNWIND_STATS_H
@@ -10,35 +10,31 @@
 #include <linux/types.h>
 #include <linux/unwind_user.h>
 
-/* What happened to tables, and to what walks found in them. */
+/* Counters of events that happen to tables */
 enum unwind_counter {
-	UNWIND_TABLES_PRCTL,		/* registered, as enum sframe_origin */
-	UNWIND_TABLES_DISCOVERED,
-	UNWIND_TABLES_REFUSED,		/* by whomever it was to be registered */
-	UNWIND_TABLES_REMOVED,		/* by prctl(), or with their mapping */
-	UNWIND_OBJECTS_WITHOUT,		/* looked at, and had none */
-	UNWIND_FILES_LOADED,		/* their tables, by a worker */
-	UNWIND_FILES_WITHOUT,		/* read, and had no table */
-	UNWIND_FILES_REFUSED,		/* a table that is damaged, or could not be read */
-	UNWIND_FILES_EVICTED,		/* tables taken away for their memory */
-	UNWIND_CACHES_ALLOCATED,	/* row caches, of sizeof(struct row_cache) each */
-	UNWIND_CACHES_FREED,		/* ... or soon, after a grace period */
+	UNWIND_TABLES_PRCTL,		/* registered, SFRAME_PRCTL */
+	UNWIND_TABLES_DISCOVERED,	/* attached, SFRAME_DISCOVERED */
+	UNWIND_TABLES_REFUSED,		/* of either origin */
+	UNWIND_TABLES_REMOVED,		/* by prctl(), with their mapping, or replaced */
+	UNWIND_OBJECTS_WITHOUT,		/* mappings in which discovery found no table */
+	UNWIND_FILES_LOADED,		/* files whose tables a worker loaded */
+	UNWIND_FILES_WITHOUT,		/* files that a worker read and that have no table */
+	UNWIND_FILES_REFUSED,		/* files whose table is damaged or unreadable */
+	UNWIND_FILES_EVICTED,		/* files whose tables were evicted */
 	UNWIND_NR_COUNTERS,
 };
 
 /**
  * struct unwind_stats - the counters of one CPU
- * @walks:	Ended, by way and reason.
- * @frames:	That they found, by way.
- * @searched:	Those of them whose row was not in the row cache, by way.
- * @counters:	By enum unwind_counter.
+ * @walks:	Number of walks, by access and by why they ended.
+ * @frames:	Number of frames that walks found, by access.
+ * @counters:	Indexed by enum unwind_counter.
  *
- * Anybody on that CPU adds, NMI included, with this_cpu operations alone.
+ * Only this CPU writes them, in any context including NMI, with this_cpu operations.
  */
 struct unwind_stats {
 	u64	walks[UNWIND_USER_NR_ACCESSES][UNWIND_USER_NR_ENDS];
 	u64	frames[UNWIND_USER_NR_ACCESSES];
-	u64	searched[UNWIND_USER_NR_ACCESSES];
 	u64	counters[UNWIND_NR_COUNTERS];
 };
 

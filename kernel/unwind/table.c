@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Makes a struct unwind_table of an SFrame table.
+ * Makes a struct unwind_table from an SFrame table.
  *
- * Pure code: it knows no task and no file, and compiles in user space for tests.  The
- * SFrame table may come from anybody.  What it says is checked here, once and for all:
- * it is read within its bounds, its functions and their rows have to be sorted, and
- * what it grows to is bounded before memory is taken:
+ * This file depends on no task and no file, so that tests compile it in user space.  Anybody
+ * may have written the SFrame table, so its content is hostile.  All checks are made here,
+ * once: reads stay within its bounds, its functions and their rows have to be sorted, and the
+ * size of the result is bounded before memory is allocated:
  *
- *	rows	one for each of its bytes, and TABLE_MORE_ROWS; of Debian's files, the
- *		largest have a quarter of that, although functions share rows there
- *	rules	65,534
- *	index	a word for each 512 bytes of code
+ *	rows	one for each byte of the SFrame table, plus TABLE_MORE_ROWS.  The largest
+ *		of Debian's files have a quarter of that, although their functions share
+ *		rows.
+ *	rules	65,535, including the two that stand for "no rule"
+ *	index	one word for each 512 bytes of code
  *
  * Errors of unwind_table_build():
- *   -EOPNOTSUPP	a table, but not of a form that is read here
- *   -EBADMSG		the table contradicts itself
- *   -E2BIG		it would become larger than the above
- *   -ENOENT		it says nothing of the code
+ *   -EOPNOTSUPP	an SFrame table in a form that this file does not read
+ *   -EBADMSG		the SFrame table contradicts itself
+ *   -E2BIG		the table would exceed the limits above
+ *   -ENOENT		the SFrame table has no function in the code
  *   -ENOMEM
  *   -EINTR		the task was killed
  */
@@ -25,41 +26,40 @@
 #include "sframe_format.h"
 #include "table.h"
 
-/* x86-64: the call instruction pushed the return address right below the CFA. */
-#define TABLE_RA_OFFSET		-8
-
 /*
- * Functions are aligned.  What lies between two of them in less space than this is
- * never run, and takes the last row of the first: a row each would be a fifth of all.
+ * Alignment of functions.  A smaller gap before an aligned function is padding.  It never
+ * runs, so the row before it may cover it.  A row for each such gap would be a fifth of all
+ * rows.
  */
 #define TABLE_PADDING		16
 
-/* Rows that any table may have, if only for a PLT of some thousand entries */
+/* Number of rows that even a small SFrame table may have, for PLTs of some thousand entries */
 #define TABLE_MORE_ROWS		16384
 
-#define TABLE_MAX_RULES		(UNWIND_TABLE_ROW_RULE + 1 - UNWIND_RULE_FIRST)
+/* table_build::slots has the numbers of rules plus 1, in 16 bits. */
+#define TABLE_MAX_RULES		UNWIND_TABLE_ROW_RULE
 #define TABLE_MIN_ROOM		64
 
-/* Functions and rows between two chances for others to run */
+/* Number of functions and rows to read before offering to reschedule */
 #define TABLE_BATCH		4096
 
 /* table_function::flags */
 #define TABLE_FLEXIBLE		1	/* its rows name their registers */
 #define TABLE_SIGNAL		2	/* see sframe_row::signal */
-#define TABLE_EMPTY_OUTERMOST	4	/* without a row, there is no caller */
-#define TABLE_UNKNOWN		8	/* it uses bits that mean nothing here */
+#define TABLE_EMPTY_OUTERMOST	4	/* outermost if it has no rows */
+#define TABLE_UNKNOWN		8	/* it uses bits that this file does not know */
 
 /**
  * struct table_function - a function of the SFrame table
- * @address:	Where it starts.
- * @start:	The same, in the code; valid if @size is not zero.
- * @size:	Its bytes; zero if it is not wanted.
- * @empty:	It has none in the SFrame table.
- * @rows:	Offset of its first row in the rows.
- * @num_rows:	How many it has.
- * @repeat:	They repeat after so many bytes; or zero.
- * @fre_type:	SFRAME_FRE_ADDR*: the width of their starts.
+ * @address:	Address of the function.
+ * @start:	Offset of the function in the code; valid if @size is not 0.
+ * @size:	Size of the function in bytes; 0 if it does not lie in the code.
+ * @rows:	Offset of the function's first row in table_build::fres.
+ * @num_rows:	Number of rows.
+ * @repeat:	The rows repeat every @repeat bytes; 0 if they do not repeat.
+ * @fre_type:	Width of the rows' starts, SFRAME_FRE_ADDR*.
  * @flags:	TABLE_*.
+ * @empty:	The size of the function is 0 in the SFrame table.
  */
 struct table_function {
 	u64	address;
@@ -75,10 +75,10 @@ struct table_function {
 
 /**
  * struct table_row - a row of the SFrame table
- * @start:	In its function.
- * @info:	How many data words there are, of which size, and what the CFA is.
- * @words:	They.
- * @len:	Bytes of them.
+ * @start:	Offset of the row's start in its function.
+ * @info:	The row's info byte: number and size of the data words, base of the CFA.
+ * @words:	The data words that have not been read yet.
+ * @len:	Size of @words in bytes.
  */
 struct table_row {
 	u32		start;
@@ -88,30 +88,30 @@ struct table_row {
 };
 
 /**
- * struct table_build - a table that is being made
- * @source:	What it is made of.
- * @text_size:	Bytes of code.
- * @version:	Of the format.
- * @pcrel:	Function starts count from their own address.
- * @fdes:	The function descriptors ...
- * @num_fdes:	... and their number.
- * @fres:	The rows ...
- * @fre_len:	... and their bytes.
- * @rows:	Those that have been made.
- * @nr_rows:	Their number.
- * @max_rows:	Room.
- * @index:	Up to @block.
- * @nr_blocks:	Of code.
- * @block:	That of the last row.
- * @rule:	Its rule.
- * @end:	Where the last function ends.
- * @rules:	The distinct ones.
- * @nr_rules:	Their number.
- * @room:	For rules, a power of two.
- * @slots:	Twice as many: numbers of rules, from 1, by their hash.
- * @seed:	Of the hash.
- * @gfp:	How memory is taken.
- * @steps:	Functions and rows that have been read.
+ * struct table_build - the state of making a table
+ * @source:	The SFrame table, and the range of code.
+ * @text_size:	Size of the code in bytes.
+ * @version:	Version of the SFrame format.
+ * @pcrel:	The starts of functions are relative to their own address.
+ * @fdes:	The FDEs of the SFrame table.
+ * @num_fdes:	Number of @fdes.
+ * @fres:	The FREs of the SFrame table.
+ * @fre_len:	Size of @fres in bytes.
+ * @rows:	The rows of the new table.
+ * @nr_rows:	Number of rows in @rows.
+ * @max_rows:	Number of rows that @rows has room for.
+ * @index:	The index of the new table, filled in up to @block.
+ * @nr_blocks:	Number of blocks of code.
+ * @block:	Block of the last row in @rows.
+ * @rule:	Number of the rule of the last row in @rows.
+ * @end:	Offset in the code at which the last function ends.
+ * @rules:	The distinct rules of the new table.
+ * @nr_rules:	Number of rules in @rules.
+ * @room:	Number of rules that @rules has room for, a power of two.
+ * @slots:	Hash table of 2 * @room slots: the number of a rule plus 1, or 0.
+ * @seed:	Seed of the hash.
+ * @gfp:	Flags for allocations.
+ * @steps:	Number of functions and rows that have been read.
  */
 struct table_build {
 	const struct unwind_table_source *source;
@@ -141,7 +141,10 @@ struct table_build {
 	u32			steps;
 };
 
-/* Called for each function and row that is read.  Returns 0, or -EINTR. */
+/*
+ * Offer to reschedule now and then; called for each function and row.  Returns 0, or -EINTR
+ * if the task was killed.
+ */
 static int table_step(struct table_build *build)
 {
 	if (++build->steps % TABLE_BATCH)
@@ -156,7 +159,38 @@ static u32 table_fde_size(const struct table_build *build)
 	       sizeof(struct sframe_v3_fde) : sizeof(struct sframe_fde);
 }
 
-/* Whether a second table follows at @from: see sframe_check_preamble(). */
+/* Check that the SFrame table has a form that this file reads. */
+static int table_check_preamble(const struct sframe_preamble *preamble)
+{
+	u8 known;
+
+	if (preamble->magic != SFRAME_MAGIC)
+		return -EBADMSG;
+	switch (preamble->version) {
+	case SFRAME_VERSION_2:
+		known = SFRAME_F_KNOWN;
+		break;
+	case SFRAME_VERSION_3:
+		known = SFRAME_V3_F_KNOWN;
+		break;
+	default:
+		return -EOPNOTSUPP;
+	}
+	if (preamble->flags & ~known)
+		return -EOPNOTSUPP;
+	/*
+	 * A linker that does not merge .sframe sections concatenates them, unsorted.
+	 * The first header then covers only one object file.
+	 */
+	if (!(preamble->flags & SFRAME_F_FDE_SORTED))
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+/*
+ * Whether another SFrame table follows the one that ends at @from, because the linker has
+ * concatenated them.  The functions of the second would seem to have no rows.
+ */
 static bool table_is_followed(const struct unwind_table_source *source, u64 from)
 {
 	struct sframe_preamble next;
@@ -179,18 +213,18 @@ static int table_read_header(struct table_build *build)
 	if (source->len < sizeof(header))
 		return -EBADMSG;
 	memcpy(&header, source->bytes, sizeof(header));
-	ret = sframe_check_preamble(&header.preamble);
+	ret = table_check_preamble(&header.preamble);
 	if (ret)
 		return ret;
-	if (header.abi_arch != SFRAME_ABI_AMD64_LE ||
-	    header.cfa_fixed_ra_offset != TABLE_RA_OFFSET || header.cfa_fixed_fp_offset)
+	if (header.abi_arch != ARCH_SFRAME_ABI ||
+	    header.cfa_fixed_ra_offset != ARCH_SFRAME_RA_OFFSET || header.cfa_fixed_fp_offset)
 		return -EOPNOTSUPP;
 
 	build->version = header.preamble.version;
 	build->pcrel = header.preamble.flags & SFRAME_F_FDE_FUNC_START_PCREL;
 	build->num_fdes = header.num_fdes;
 	build->fre_len = header.fre_len;
-	/* Sums of 32-bit fields: no 64-bit overflow. */
+	/* Sums of 32-bit fields cannot overflow 64 bits. */
 	fdes = sizeof(header) + header.auxhdr_len + (u64)header.fdeoff;
 	fres = sizeof(header) + header.auxhdr_len + (u64)header.freoff;
 	if (fres + header.fre_len > source->len ||
@@ -216,7 +250,7 @@ static int table_set_info(struct table_function *func, u8 info, u8 rep_size)
 	return 0;
 }
 
-/* Version 3 has what is rare in front of the function's rows. */
+/* Read the attributes, which version 3 has before the rows of each function. */
 static int table_read_attributes(const struct table_build *build, struct table_function *func)
 {
 	struct sframe_v3_attributes attributes;
@@ -237,13 +271,16 @@ static int table_read_attributes(const struct table_build *build, struct table_f
 		func->flags |= TABLE_FLEXIBLE;
 	if (attributes.info & SFRAME_V3_FDE_SIGNAL)
 		func->flags |= TABLE_SIGNAL;
-	/* A signal's frame has a caller, which the kernel's frame tells. */
+	/*
+	 * A function without rows is outermost, unless it is flexible or a signal's: a signal
+	 * frame has a caller, which unwind_user_next_signal() finds.
+	 */
 	if (!func->flags)
 		func->flags = TABLE_EMPTY_OUTERMOST;
 	return table_set_info(func, attributes.info, attributes.rep_size);
 }
 
-/* Read a function.  One that does not lie in the code as a whole has no size. */
+/* Read FDE @index to @func.  A function that is not entirely in the code gets size 0. */
 static int table_read_function(const struct table_build *build, u32 index,
 			       struct table_function *func)
 {
@@ -280,7 +317,10 @@ static int table_read_function(const struct table_build *build, u32 index,
 					     table_set_info(func, fde.info, fde.rep_size);
 }
 
-/* Bound the rows: some repeat, and functions may have theirs in common. */
+/*
+ * Compute an upper bound of the number of rows before memory is allocated.  It may exceed the
+ * number of FREs, because rows can repeat and functions can share FREs.
+ */
 static int table_count_rows(struct table_build *build)
 {
 	u64 max_rows = build->source->len + TABLE_MORE_ROWS;
@@ -295,15 +335,15 @@ static int table_count_rows(struct table_build *build)
 
 		if (ret)
 			return ret;
-		/* It may be below the table. */
-		at = func.address - build->source->start;
+		/* Signed, as the function may lie below the code. */
+		at = func.address - build->source->text_start;
 		if (i && at < previous)
 			return -EBADMSG;
 		previous = at;
 		if (!func.size)
 			continue;
 		any = true;
-		/* There may be one before its first, each time, and one at its end. */
+		/* Each repetition may add a row before its first, the function one at its end. */
 		times = func.repeat ? func.size / func.repeat + 1ULL : 1;
 		rows += (func.num_rows + 1ULL) * times + 1;
 		if (rows > max_rows || rows > U32_MAX)
@@ -376,7 +416,7 @@ static int table_grow_rules(struct table_build *build)
 	return 0;
 }
 
-/* The number of @rule, or an error. */
+/* Find the number of @rule, or add the rule.  Returns the number or an error. */
 static int table_number_rule(struct table_build *build, const struct sframe_row *rule)
 {
 	u16 *slot;
@@ -394,10 +434,10 @@ static int table_number_rule(struct table_build *build, const struct sframe_row 
 		memcpy(&build->rules[build->nr_rules], rule, sizeof(*rule));
 		*slot = ++build->nr_rules;
 	}
-	return *slot - 1 + UNWIND_RULE_FIRST;
+	return *slot - 1;
 }
 
-/* Bytes of a row's data words; a row with words of a size that there is none of has too many. */
+/* Size of a row's data words in bytes.  An invalid size code gives U32_MAX, which never fits. */
 static u32 table_words_len(u8 info)
 {
 	return SFRAME_FRE_SIZE(info) > 2 ? U32_MAX :
@@ -434,7 +474,7 @@ static int table_read_row(const struct table_build *build, const struct table_fu
 	return 0;
 }
 
-/* Take the next data word of @row, which there is; signed, if @is_signed. */
+/* Take the next data word of @row and sign-extend it if @is_signed.  There has to be one. */
 static u32 table_take_word(struct table_row *row, bool is_signed)
 {
 	u32 size = SFRAME_FRE_SIZE(row->info), word;
@@ -456,42 +496,53 @@ static u32 table_take_word(struct table_row *row, bool is_signed)
 	return word;
 }
 
-/* A rule of a flexible row; @rule stays as it is where the row has none. */
-static int table_read_rule(struct table_row *row, bool is_cfa, struct sframe_rule *rule)
+/*
+ * Read the next rule of a flexible row.  If the row has none, @rule is unchanged.  @add is
+ * NULL if private rules are not allowed here.
+ */
+static int table_read_rule(struct table_row *row, bool is_cfa, struct sframe_rule *rule,
+			   s32 *add)
 {
 	u32 control = row->len ? table_take_word(row, false) : 0;
 	u32 reg = control >> SFRAME_V3_CONTROL_REG_SHIFT;
 
 	if (!control)
 		return is_cfa ? -EBADMSG : 0;
-	if (control & SFRAME_V3_CONTROL_UNUSED)
+	if (control & SFRAME_V3_CONTROL_ADD && !add)
 		return -EOPNOTSUPP;
-	/* The CFA cannot be found from the CFA. */
+	/* The rule for the CFA cannot be based on the CFA. */
 	if (!row->len || (is_cfa && !(control & SFRAME_V3_CONTROL_REG)))
 		return -EBADMSG;
 	rule->base = SFRAME_BASE_CFA;
 	if (control & SFRAME_V3_CONTROL_REG)
-		rule->base = reg <= SFRAME_BASE_R15 ? reg : SFRAME_BASE_UNKNOWN;
+		rule->base = reg < SFRAME_BASE_CFA ? reg : SFRAME_BASE_UNKNOWN;
 	rule->deref = !!(control & SFRAME_V3_CONTROL_DEREF);
 	rule->offset = table_take_word(row, true);
+	if (!(control & SFRAME_V3_CONTROL_ADD))
+		return 0;
+	if (!rule->deref || !row->len)
+		return -EBADMSG;
+	*add = table_take_word(row, true);
 	return 0;
 }
 
-static int table_read_flexible(struct table_row *row, struct sframe_row *rule)
+static int table_read_flexible(struct table_build *build, struct table_row *row,
+			       struct sframe_row *rule)
 {
 	int ret;
 
-	ret = table_read_rule(row, true, &rule->cfa);
+	ret = table_read_rule(row, true, &rule->cfa,
+			      build->source->private_rules ? &rule->cfa_add : NULL);
 	if (!ret)
-		ret = table_read_rule(row, false, &rule->ra);
+		ret = table_read_rule(row, false, &rule->ra, NULL);
 	if (!ret)
-		ret = table_read_rule(row, false, &rule->fp);
+		ret = table_read_rule(row, false, &rule->fp, NULL);
 	if (!ret && row->len)
 		return -EBADMSG;
 	return ret;
 }
 
-/* One or two words: the offsets of the CFA and of where the frame pointer is. */
+/* Read a row of one or two words: the offsets of the CFA and of the saved frame pointer. */
 static int table_read_default(struct table_row *row, struct sframe_row *rule)
 {
 	if (SFRAME_FRE_COUNT(row->info) > 2)
@@ -507,14 +558,14 @@ static int table_read_default(struct table_row *row, struct sframe_row *rule)
 	return 0;
 }
 
-/* The number of the rule that @row says, or an error. */
+/* Read the rule of @row.  Returns its number or an error. */
 static int table_read_rules(struct table_build *build, const struct table_function *func,
 			    struct table_row *row)
 {
 	struct sframe_row rule;
 	int ret;
 
-	/* It is compared byte by byte. */
+	/* Rules are hashed and compared byte by byte. */
 	memset(&rule, 0, sizeof(rule));
 	rule.signal = func->flags & TABLE_SIGNAL;
 	if (!row->len) {
@@ -522,21 +573,24 @@ static int table_read_rules(struct table_build *build, const struct table_functi
 		return table_number_rule(build, &rule);
 	}
 	rule.ra = (struct sframe_rule){
-		.offset = TABLE_RA_OFFSET, .base = SFRAME_BASE_CFA, .deref = 1,
+		.offset = ARCH_SFRAME_RA_OFFSET, .base = SFRAME_BASE_CFA, .deref = 1,
 	};
 	rule.fp.base = SFRAME_BASE_SAME;
 	if (func->flags & TABLE_FLEXIBLE) {
-		ret = table_read_flexible(row, &rule);
+		ret = table_read_flexible(build, row, &rule);
 	} else {
-		rule.plain = !rule.signal;
 		ret = table_read_default(row, &rule);
+		rule.plain = !rule.signal &&
+			     (!rule.fp.deref || rule.fp.offset <= 2 * ARCH_SFRAME_RA_OFFSET);
+		if (rule.plain && !rule.fp.deref)
+			rule.fp.offset = ARCH_SFRAME_RA_OFFSET;
 	}
 	if (ret == -EOPNOTSUPP)
 		return UNWIND_RULE_NONE;
 	return ret ? ret : table_number_rule(build, &rule);
 }
 
-/* The rule of a function that has no row, or an error. */
+/* Get the number of the rule of a function without rows, or an error. */
 static int table_rule_of_none(struct table_build *build, const struct table_function *func)
 {
 	struct sframe_row rule;
@@ -548,7 +602,7 @@ static int table_rule_of_none(struct table_build *build, const struct table_func
 	return table_number_rule(build, &rule);
 }
 
-/* Add the rows of @func at @offset in the code, for @size bytes at most. */
+/* Add the rows of @func once, at @offset in the code, for @size bytes at most. */
 static int table_add_rows(struct table_build *build, const struct table_function *func,
 			  u32 offset, u32 size)
 {
@@ -557,7 +611,7 @@ static int table_add_rows(struct table_build *build, const struct table_function
 	int rule;
 
 	if (!func->num_rows) {
-		rule = table_rule_of_none(build, func);
+		rule = table_step(build) ?: table_rule_of_none(build, func);
 		if (rule < 0)
 			return rule;
 		table_add_row(build, offset, rule);
@@ -583,14 +637,25 @@ static int table_add_rows(struct table_build *build, const struct table_function
 	return 0;
 }
 
-/* Add @func, up to @size bytes of it: where the next one starts, it ends. */
+/*
+ * Whether the gap between the last function and @func, if any, is padding.  It may also be
+ * code that the table does not cover, such as another part of a function that was split.
+ */
+static bool table_is_padding(const struct table_build *build,
+			     const struct table_function *func)
+{
+	return func->start - build->end < TABLE_PADDING &&
+	       (func->start == build->end || IS_ALIGNED(func->address, TABLE_PADDING));
+}
+
+/* Add @func, up to @size bytes: it ends where the next function starts. */
 static int table_add_function(struct table_build *build, const struct table_function *func,
 			      u32 size)
 {
 	u32 at, step = func->repeat ? func->repeat : size;
 	int ret;
 
-	if (func->start - build->end >= TABLE_PADDING)
+	if (!table_is_padding(build, func))
 		table_add_row(build, build->end, UNWIND_RULE_NOWHERE);
 	for (at = 0; at < size; at += min(step, size - at)) {
 		ret = table_add_rows(build, func, func->start + at, min(step, size - at));
@@ -602,8 +667,8 @@ static int table_add_function(struct table_build *build, const struct table_func
 }
 
 /*
- * Of those that start at the same place, the last one counts.  One that is not wanted
- * ends the one before it, too.
+ * Add all functions.  Of those that start at the same address, the last one counts.  A
+ * function that is not entirely in the code also ends the one before it.
  */
 static int table_add_functions(struct table_build *build)
 {
@@ -636,7 +701,10 @@ static int table_add_functions(struct table_build *build)
 	return 0;
 }
 
-/* All of it in one piece.  The first word of the index is 0: see unwind_table::rows. */
+/*
+ * Copy everything to one allocation.  The first word of the index is 0, which makes
+ * speculation beyond the rows harmless: see unwind_table::rows.
+ */
 static struct unwind_table *table_pack(const struct table_build *build)
 {
 	size_t rules = array_size(build->nr_rules, sizeof(*build->rules));
@@ -662,6 +730,21 @@ static struct unwind_table *table_pack(const struct table_build *build)
 	return table;
 }
 
+/* Add the rules that stand for "no rule": UNWIND_RULE_NOWHERE and UNWIND_RULE_NONE */
+static int table_add_no_rules(struct table_build *build)
+{
+	static const int errors[] = { -ENOENT, -ENODATA };
+	struct sframe_row rule;
+	int i, ret = 0;
+
+	memset(&rule, 0, sizeof(rule));
+	for (i = 0; i < 2 && ret >= 0; i++) {
+		rule.error = errors[i];
+		ret = table_number_rule(build, &rule);
+	}
+	return ret < 0 ? ret : 0;
+}
+
 static int table_fill(struct table_build *build)
 {
 	int ret;
@@ -676,15 +759,18 @@ static int table_fill(struct table_build *build)
 	build->rows = kvmalloc_array(build->max_rows, sizeof(*build->rows), build->gfp);
 	if (!build->index || !build->rows)
 		return -ENOMEM;
+	ret = table_add_no_rules(build);
+	if (ret)
+		return ret;
 	table_add_row(build, 0, UNWIND_RULE_NOWHERE);
 	return table_add_functions(build);
 }
 
 /**
- * unwind_table_build() - make a table
- * @source: What of.
+ * unwind_table_build() - make a table from an SFrame table
+ * @source: The SFrame table, and the range of code.
  * @seed: A random number for the hash, so that a hostile table cannot force collisions.
- * @gfp: How memory is taken, and who is charged: of what is needed meanwhile, too.
+ * @gfp: Flags for all allocations, temporary ones included.
  *
  * Context: Process context, may sleep.
  * Return: The table, for unwind_table_free(); or an error as listed at the top of this
@@ -715,8 +801,8 @@ struct unwind_table *unwind_table_build(const struct unwind_table_source *source
 }
 
 /**
- * unwind_table_free() - free a table that nobody reads any more
- * @table: What unwind_table_build() returned, or NULL.
+ * unwind_table_free() - free a table that has no reader left
+ * @table: A table of unwind_table_build(), or NULL.
  *
  * Context: Process context.
  */

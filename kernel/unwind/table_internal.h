@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * All that table.c takes from outside.  tools/testing/sframe has headers of these names
- * for the build in user space.
+ * Includes everything that table.c needs from the kernel.  tools/testing/sframe has headers
+ * with the same names for the build in user space.
  */
 #ifndef _KERNEL_UNWIND_TABLE_INTERNAL_H
 #define _KERNEL_UNWIND_TABLE_INTERNAL_H
 
+#include <linux/align.h>
 #include <linux/err.h>
 #include <linux/jhash.h>
 #include <linux/limits.h>

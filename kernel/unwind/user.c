@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Walks the current task's user space stack.
+ * Walks the current task's user stack.
  *
- * For each frame, the rule for getting to its caller comes from the SFrame
- * table that covers the instruction; where there is none, a signal trampoline
- * is recognised by its code, and all else is taken to keep a frame pointer.
+ * For each frame, the table that covers the frame's instruction has the rule for getting to
+ * the caller.  Without a table, the walk recognises a signal trampoline by its code.  For
+ * all other code it guesses the caller: by the frame pointer, if there is a return address
+ * beside it, or by the first return address on the stack.
  *
- * Runs in any context: in NMI and with locks held on the memory that is
- * resident, elsewhere faulting in what is not.  Stack and tables are the task's
- * own and may hold anything: the stack pointer has to rise from frame to frame
- * but for signal frames, the caller's buffer bounds the frames, and a budget
- * bounds the bytes of tables that are read.
+ * An immediate walk runs in any context, NMI included and with locks held, and reads only
+ * resident memory.  Other walks may sleep and fault memory in.  The task writes its own
+ * stack, so the content is hostile.  A walk ends nevertheless: the stack pointer has to rise
+ * from frame to frame, except across signal frames, and the caller's buffer bounds the
+ * number of frames.
  */
 
 #include <linux/mm.h>
@@ -18,49 +19,49 @@
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
-#include <linux/sizes.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 #include <linux/unaligned.h>
 #include <linux/unwind_user.h>
 #include <linux/uprobes.h>
 
-#include <asm/tlbflush.h>
+#include <asm/tlb.h>
 #include <asm/unwind_user.h>
 
-#include "row_cache.h"
+#include "call.h"
 #include "sframe.h"
 #include "stats.h"
-#include "user.h"
 
+/* Number of words above the stack pointer that a scan for a return address reads */
+#define UNWIND_USER_SCAN	4
 /*
- * Rows that one walk may pass in search of its own, which have to be passed one by
- * one.  Where others wait, in NMI above all, a hostile table must not hold them up.
+ * Maximum number of words that the scans of one walk may reject.  Each costs some 390
+ * instructions, and a walk in NMI has to end soon on any stack.
  */
-#define UNWIND_USER_BUDGET_FAULTABLE	SZ_128K
-#define UNWIND_USER_BUDGET_RESIDENT	SZ_32K
+#define UNWIND_USER_MAX_REJECTED	1024
 
 /**
- * struct unwind_user_walk - where a walk stands
- * @ip:		The frame's instruction: see @exact.
- * @sp:		Its stack pointer.
- * @fp:		Its frame pointer register, whatever it is used for.
- * @fp_error:	Why @fp is not known: 0, or as unwind_user_apply_rule().  Rules of
- *		the stack pointer can do without.
- * @exact:	@ip is the next instruction of the frame, as it is for the
- *		innermost one and one that a signal interrupted; else it is a
- *		return address, and the frame is in the call before it.
- * @word:	Size of a stack word.
- * @regs:	The user registers, while the frame is the innermost; then NULL.
- * @sigframe:	Where the frame's registers are in memory (see
- *		ARCH_UNWIND_SIGFRAME_IP), where a signal interrupted it; else 0.
- * @reader:	Reads user memory in the way that this context allows.
- * @rcu:	The walk is under RCU, with page faults disabled, and has @tables.
- * @tables:	Rows found before, and where to search for others.
- * @searched:	Frames whose row was searched for.
- * @table_fault: A table was needed that is not in memory.
- * @no_table:	None speaks of the frame that was last looked up.
- * @end:	Valid when the walk has ended.
+ * struct unwind_user_walk - the state of a walk
+ * @ip:		Instruction pointer of the frame, see @exact.
+ * @sp:		Stack pointer of the frame.
+ * @fp:		The frame pointer register, whatever the function uses it for.
+ * @fp_error:	0 if @fp is known, else the error of unwind_user_apply_rule().  The walk can
+ *		go on without @fp as long as the rules are based on the stack pointer.
+ * @exact:	@ip is the frame's next instruction.  This holds for the innermost frame and
+ *		for one that a signal interrupted.  Else @ip is a return address, and the
+ *		frame's current instruction is the call before it.
+ * @word:	Size of a stack word in bytes.
+ * @regs:	The user registers while the frame is the innermost, else NULL.
+ * @sigframe:	Address of the frame's saved registers (see ARCH_UNWIND_SIGFRAME_IP) if a
+ *		signal interrupted the frame, else 0.
+ * @resident:	The walk holds RCU and has page faults disabled.
+ * @tables:	The table of the last frame's code.  Its content is valid under RCU.
+ * @no_table:	No table covers the frame that was looked up last.
+ * @scanned:	A scan has found a caller.  All frames from that one on are guesses.
+ * @rejected:	Number of words that scans have rejected.
+ * @certain:	Number of frames before the first scan that found a caller.
+ * @certain_end: Why the walk would have ended without that scan.
+ * @end:	Why the walk ended; valid once it has.
  */
 struct unwind_user_walk {
 	unsigned long		ip;
@@ -71,88 +72,59 @@ struct unwind_user_walk {
 	u8			word;
 	const struct pt_regs	*regs;
 	unsigned long		sigframe;
-	struct sframe_reader	reader;
-	bool			rcu;
+	bool			resident;
 	struct sframe_cursor	tables;
-	unsigned int		searched;
-	bool			table_fault;
 	bool			no_table;
+	bool			scanned;
+	unsigned int		rejected;
+	unsigned int		certain;
+	enum unwind_user_end	certain_end;
 	enum unwind_user_end	end;
 };
 
 /*
- * Reads are of some words: a copy for all sizes takes longer to begin than this to
- * end.  In NMI, only behind nmi_uaccess_okay().
+ * Only a few words are read at a time; a general copy's setup would cost more than this loop.
+ * The caller has disabled page faults.
  */
-int unwind_user_read_resident(void *to, u64 from, size_t len)
+static int unwind_user_read_resident(void *to, unsigned long from, size_t len)
 {
 	const void __user *at = (const void __user *)from;
-	int ret = -EFAULT;
 	u64 eight;
 	u32 four;
 	u8 one;
 
-	pagefault_disable();
 	if (!user_read_access_begin(at, len))
-		goto out;
+		return -EFAULT;
 	for (; len >= sizeof(eight); len -= sizeof(eight)) {
-		unsafe_get_user(eight, (const u64 __user *)at, end);
+		unsafe_get_user(eight, (const u64 __user *)at, fault);
 		put_unaligned(eight, (u64 *)to);
 		at += sizeof(eight);
 		to += sizeof(eight);
 	}
 	if (len >= sizeof(four)) {
-		unsafe_get_user(four, (const u32 __user *)at, end);
+		unsafe_get_user(four, (const u32 __user *)at, fault);
 		put_unaligned(four, (u32 *)to);
 		at += sizeof(four);
 		to += sizeof(four);
 		len -= sizeof(four);
 	}
 	for (; len; len--) {
-		unsafe_get_user(one, (const u8 __user *)at++, end);
+		unsafe_get_user(one, (const u8 __user *)at++, fault);
 		*(u8 *)to++ = one;
 	}
-	ret = 0;
-end:
 	user_read_access_end();
-out:
-	pagefault_enable();
-	return ret;
-}
-
-/*
- * Map the pages of [start, end) that are in memory.  After fork() that may be
- * any page of a file: page tables are filled on demand.
- */
-static void unwind_user_map(unsigned long start, unsigned long end)
-{
-	struct mm_struct *mm = current->mm;
-
-	if (end > TASK_SIZE_MAX || !mmap_read_trylock(mm))
-		return;
-	start = PAGE_ALIGN_DOWN(start);
-	get_user_pages(start, (PAGE_ALIGN(end) - start) >> PAGE_SHIFT,
-		       FOLL_NOWAIT, NULL);
-	mmap_read_unlock(mm);
-}
-
-int unwind_user_read_nowait(void *to, u64 from, size_t len)
-{
-	if (!unwind_user_read_resident(to, from, len))
-		return 0;
-	unwind_user_map(from, from + len);
-	return unwind_user_read_resident(to, from, len);
-}
-
-int unwind_user_read_faultable(void *to, u64 from, size_t len)
-{
-	return copy_from_user(to, (void __user *)from, len) ? -EFAULT : 0;
+	return 0;
+fault:
+	user_read_access_end();
+	return -EFAULT;
 }
 
 static int unwind_user_read(struct unwind_user_walk *walk, void *to,
 			    unsigned long from, size_t len)
 {
-	return walk->reader.read(to, from, len);
+	if (walk->resident)
+		return unwind_user_read_resident(to, from, len);
+	return copy_from_user(to, (void __user *)from, len) ? -EFAULT : 0;
 }
 
 /* Read @nr stack words at @from, widened to 64 bits. */
@@ -178,7 +150,7 @@ static bool unwind_user_stop(struct unwind_user_walk *walk,
 	return false;
 }
 
-/* Whether a uretprobe has put its trampoline's address into a frame of the task's. */
+/* Whether a uretprobe has replaced a return address on the task's stack. */
 static __always_inline bool unwind_user_has_uretprobes(void)
 {
 #ifdef CONFIG_UPROBES
@@ -207,8 +179,8 @@ unwind_user_probed_return(const struct uprobe_task *utask, unsigned long ip,
 #endif
 
 /*
- * A uretprobe has put a trampoline's address in place of the return address
- * that stood at @slot.  The task's own list tells the true one.
+ * Get the original return address if a uretprobe has replaced the one at @slot with the
+ * address of its trampoline.  The task's list of uretprobes has the original.
  */
 static __always_inline unsigned long unwind_user_true_return(unsigned long ip,
 							     unsigned long slot)
@@ -220,7 +192,7 @@ static __always_inline unsigned long unwind_user_true_return(unsigned long ip,
 	return ip;
 }
 
-/* What holds of a step to the caller, whatever the rule: @ip was found at @slot. */
+/* Step to the caller, whose return address @ip was read from @slot. */
 static bool unwind_user_step(struct unwind_user_walk *walk, unsigned long ip,
 			     unsigned long sp, unsigned long fp,
 			     unsigned long slot)
@@ -247,7 +219,7 @@ static int unwind_user_get_register(struct unwind_user_walk *walk,
 		*value = walk->fp;
 		return walk->fp_error;
 	}
-	if (reg > SFRAME_BASE_R15)
+	if (reg >= SFRAME_BASE_CFA)
 		return -ENODATA;
 	if (walk->regs) {
 		*value = arch_unwind_user_register(walk->regs, reg);
@@ -260,7 +232,10 @@ static int unwind_user_get_register(struct unwind_user_walk *walk,
 	return -ENODATA;
 }
 
-/* Work out a rule of a table.  Returns 0, -EFAULT, or -ENODATA: see above. */
+/*
+ * Compute a register of the caller.  Returns 0; -EFAULT if memory cannot be read; -ENODATA
+ * if the value of the rule's base is not known in this frame.
+ */
 static int unwind_user_apply_rule(struct unwind_user_walk *walk,
 				  const struct sframe_rule *rule,
 				  unsigned long cfa, u64 *value)
@@ -282,10 +257,12 @@ static int unwind_user_apply_rule(struct unwind_user_walk *walk,
 
 #ifdef CONFIG_UPROBES
 /*
- * In the trampoline of uretprobes: its function has returned, and the frame is the one
- * that called it.  Until the kernel has handled the return, the task's list has the
- * function's slot, as far up as the trampoline has pushed registers: the first one, as
- * those of its callers are further up.  Then the trampoline's stack has the true address.
+ * The task is in the trampoline of uretprobes: the probed function has returned, and the
+ * frame is its caller's.  Until the kernel has handled the return, the task's list has the
+ * function's return address, by its slot on the stack.  The slot is at most as far above the
+ * stack pointer as the registers that the trampoline has pushed.  The first such entry is
+ * the right one, as the slots of its callers are further up.  Once the kernel has handled
+ * the return, the original address is on the trampoline's stack.
  */
 static noinline bool unwind_user_in_trampoline(struct unwind_user_walk *walk,
 					       const struct uprobe_task *utask,
@@ -297,7 +274,7 @@ static noinline bool unwind_user_in_trampoline(struct unwind_user_walk *walk,
 	u64 ip;
 
 	for (ri = utask->return_instances; ri; ri = ri->next) {
-		/* It has popped registers: the return was handled before. */
+		/* The trampoline has popped registers: the kernel has handled the return. */
 		if (on_stack >= 0 && on_stack < ARCH_UNWIND_URETPROBE_PUSHED - walk->word)
 			break;
 		if (ri->stack - slot > ARCH_UNWIND_URETPROBE_PUSHED)
@@ -318,8 +295,9 @@ static noinline bool unwind_user_in_trampoline(struct unwind_user_walk *walk,
 #endif
 
 /*
- * Where the task runs, or was interrupted, or the trampoline that has taken the place of
- * where it is to run.  Returns false, with the reason, when that cannot be read.
+ * If @walk is in the trampoline of uretprobes, go to the frame that the trampoline will
+ * return to.  Call this where @walk->ip is exact: at the start of the walk and after a
+ * signal frame.  Returns false, with @walk->end set, if memory cannot be read.
  */
 static bool unwind_user_leave_trampoline(struct unwind_user_walk *walk)
 {
@@ -336,153 +314,18 @@ static bool unwind_user_leave_trampoline(struct unwind_user_walk *walk)
 	return true;
 }
 
-static bool unwind_user_stop_error(struct unwind_user_walk *walk, int error)
+/* Why the walk ends after this error of unwind_user_apply_rule(). */
+static enum unwind_user_end unwind_user_end_of(int error)
 {
-	return unwind_user_stop(walk, error == -EFAULT ?
-				UNWIND_USER_FAULT : UNWIND_USER_NO_REGISTER);
+	return error == -EFAULT ? UNWIND_USER_FAULT : UNWIND_USER_NO_REGISTER;
 }
 
-/* Without this a stack could lead in a circle. */
+/* A stack pointer that has to rise keeps a hostile stack from leading in a circle. */
 static bool unwind_user_sp_rises(const struct unwind_user_walk *walk,
 				 unsigned long sp)
 {
 	return sp > walk->sp && sp < TASK_SIZE_MAX &&
 	       IS_ALIGNED(sp, walk->word);
-}
-
-/*
- * The most ordinary of rules: the CFA is @base + @offset, the return address is the
- * word below it, and the frame pointer, if it was @saved, is @below bytes below it.
- * Page faults are disabled.
- */
-static __always_inline bool unwind_user_apply_frame(struct unwind_user_walk *walk,
-						    bool from_fp, long offset,
-						    bool saved, long below)
-{
-	unsigned long base = from_fp ? walk->fp : walk->sp;
-	unsigned long cfa = base + offset, ip, fp = walk->fp;
-	unsigned long slot = cfa - sizeof(u64), from = slot;
-
-	if (unlikely(from_fp && walk->fp_error))
-		return unwind_user_stop_error(walk, walk->fp_error);
-	if (!unwind_user_sp_rises(walk, cfa))
-		return unwind_user_stop(walk, UNWIND_USER_CORRUPT);
-
-	if (saved)
-		from = cfa - below;
-	if (!user_read_access_begin((void __user *)from, cfa - from))
-		return unwind_user_stop(walk, UNWIND_USER_FAULT);
-	unsafe_get_user(ip, (unsigned long __user *)slot, no_ip);
-	if (saved) {
-		unsafe_get_user(fp, (unsigned long __user *)from, no_fp);
-		walk->fp_error = 0;
-	}
-	user_read_access_end();
-	return unwind_user_step(walk, ip, cfa, fp, slot);
-
-no_fp:
-	user_read_access_end();
-	walk->fp_error = -EFAULT;
-	return unwind_user_step(walk, ip, cfa, 0, slot);
-no_ip:
-	user_read_access_end();
-	return unwind_user_stop(walk, UNWIND_USER_FAULT);
-}
-
-static bool unwind_user_apply_packed(struct unwind_user_walk *walk, u64 row)
-{
-	return unwind_user_apply_frame(walk, row & ROW_CFA_FP, ROW_CFA_OFFSET(row),
-				       row & ROW_FP_SAVED, ROW_FP_OFFSET(row));
-}
-
-/* Whether @row, a plain one, has the frame pointer kept, or below the return address. */
-static bool unwind_user_fp_in_frame(const struct sframe_row *row)
-{
-	return !row->fp.deref || row->fp.offset <= -16;
-}
-
-/* Apply rules of any sort to the frame. */
-static noinline bool unwind_user_apply_rules(struct unwind_user_walk *walk,
-					     const struct sframe_row *row)
-{
-	bool ra_saved = row->ra.base == SFRAME_BASE_CFA && row->ra.deref;
-	u64 cfa, ra, fp = 0;
-	int ret;
-
-	if (row->outermost)
-		return unwind_user_stop(walk, UNWIND_USER_COMPLETE);
-
-	ret = unwind_user_apply_rule(walk, &row->cfa, 0, &cfa);
-	/* A signal may have come on another stack; it is the caller's room that ends. */
-	if (!ret && !row->signal && !unwind_user_sp_rises(walk, cfa))
-		return unwind_user_stop(walk, UNWIND_USER_CORRUPT);
-	if (!ret)
-		ret = unwind_user_apply_rule(walk, &row->ra, cfa, &ra);
-	if (ret)
-		return unwind_user_stop_error(walk, ret);
-
-	/*
-	 * Compilers say it wrongly of epilogues that have restored the frame
-	 * pointer already.  It may not be needed.
-	 */
-	walk->fp_error = unwind_user_apply_rule(walk, &row->fp, cfa, &fp);
-	if (!unwind_user_step(walk, ra, cfa, fp,
-			      ra_saved ? cfa + row->ra.offset : 0))
-		return false;
-	walk->exact = row->signal;
-	return !walk->exact || unwind_user_leave_trampoline(walk);
-}
-
-/*
- * Apply @row to the frame.  Returns false, with the reason, when there is no
- * caller.
- */
-static bool unwind_user_apply(struct unwind_user_walk *walk,
-			      const struct sframe_row *row)
-{
-	if (walk->rcu && row->plain && unwind_user_fp_in_frame(row))
-		return unwind_user_apply_frame(walk,
-					       row->cfa.base == SFRAME_BASE_FP,
-					       row->cfa.offset, row->fp.deref,
-					       -(long)row->fp.offset);
-	return unwind_user_apply_rules(walk, row);
-}
-
-/*
- * A uprobe on the first instruction of a function that is about to save its frame
- * pointer: the caller's is still in the register.
- */
-static bool unwind_user_next_at_entry(struct unwind_user_walk *walk)
-{
-	u64 ip;
-
-	if (unwind_user_read_words(walk, &ip, walk->sp, 1))
-		return unwind_user_stop(walk, UNWIND_USER_FAULT);
-	return unwind_user_step(walk, ip, walk->sp + walk->word, walk->fp,
-				walk->sp);
-}
-
-/* The frame keeps a frame pointer: its caller's, then the return address. */
-static bool unwind_user_next_fp(struct unwind_user_walk *walk)
-{
-	unsigned long cfa = walk->fp + 2 * walk->word;
-	u64 words[2];
-
-	if (walk->regs && arch_unwind_user_at_entry(walk->regs))
-		return unwind_user_next_at_entry(walk);
-	if (walk->fp_error)
-		return unwind_user_stop_error(walk, walk->fp_error);
-	/* The psABI has the outermost frame mark itself so. */
-	if (!walk->fp)
-		return unwind_user_stop(walk, UNWIND_USER_COMPLETE);
-	/* Not a frame pointer: it would not point into the stack's used part. */
-	if (walk->fp < walk->sp || !unwind_user_sp_rises(walk, cfa))
-		return unwind_user_stop(walk, walk->no_table ? UNWIND_USER_NO_TABLE :
-					UNWIND_USER_NO_ROW);
-	if (unwind_user_read_words(walk, words, walk->fp, 2))
-		return unwind_user_stop(walk, UNWIND_USER_FAULT);
-	return unwind_user_step(walk, words[1], cfa, words[0],
-				cfa - walk->word);
 }
 
 static bool unwind_user_is_sigreturn_at(struct unwind_user_walk *walk,
@@ -494,13 +337,149 @@ static bool unwind_user_is_sigreturn_at(struct unwind_user_walk *walk,
 	       !memcmp(code, ARCH_UNWIND_SIGRETURN_CODE, sizeof(code));
 }
 
+/* Whether a word found by the frame pointer may be a return address. */
+static bool unwind_user_may_return(struct unwind_user_walk *walk, unsigned long ip)
+{
+	/* 32-bit signal trampolines cannot be recognised here, so any code will do. */
+	if (walk->word != sizeof(u64))
+		return unwind_is_code(ip);
+	/* No call instruction precedes the trampoline that a signal handler returns to. */
+	return unwind_is_return(ip) || unwind_user_is_sigreturn_at(walk, ip);
+}
+
+/* Go to the caller by @row.  Returns false, with @walk->end set, if there is no caller. */
+static bool unwind_user_apply(struct unwind_user_walk *walk, const struct sframe_row *row)
+{
+	bool ra_saved = row->ra.base == SFRAME_BASE_CFA && row->ra.deref;
+	u64 cfa, ra, fp = 0;
+	int ret;
+
+	if (row->outermost)
+		return unwind_user_stop(walk, UNWIND_USER_COMPLETE);
+
+	ret = unwind_user_apply_rule(walk, &row->cfa, 0, &cfa);
+	if (!ret)
+		cfa += row->cfa_add;
+	/*
+	 * A signal handler may run on another stack, at any address.  So this check cannot
+	 * bound the walk across signal frames; the room in the caller's buffer does.
+	 */
+	if (!ret && !row->signal && !unwind_user_sp_rises(walk, cfa))
+		return unwind_user_stop(walk, UNWIND_USER_CORRUPT);
+	if (!ret)
+		ret = unwind_user_apply_rule(walk, &row->ra, cfa, &ra);
+	if (ret)
+		return unwind_user_stop(walk, unwind_user_end_of(ret));
+
+	/*
+	 * In epilogues that have restored the frame pointer already, compilers describe it
+	 * wrongly.  So an error here does not end the walk: the frame pointer may not be
+	 * needed.
+	 */
+	walk->fp_error = unwind_user_apply_rule(walk, &row->fp, cfa, &fp);
+	if (!unwind_user_step(walk, ra, cfa, fp,
+			      ra_saved ? cfa + row->ra.offset : 0))
+		return false;
+	/* After a guess, check every return address: a wrong one refutes the guess. */
+	if (walk->scanned && !row->signal && !unwind_user_may_return(walk, walk->ip))
+		return unwind_user_stop(walk, UNWIND_USER_CORRUPT);
+	walk->exact = row->signal;
+	return !walk->exact || unwind_user_leave_trampoline(walk);
+}
+
+/*
+ * A uprobe hit the first instruction of a function that is about to save the frame pointer.
+ * The register still has the caller's frame pointer, and the return address is at the stack
+ * pointer.
+ */
+static bool unwind_user_next_at_entry(struct unwind_user_walk *walk)
+{
+	u64 ip;
+
+	if (unwind_user_read_words(walk, &ip, walk->sp, 1))
+		return unwind_user_stop(walk, UNWIND_USER_FAULT);
+	return unwind_user_step(walk, ip, walk->sp + walk->word, walk->fp,
+				walk->sp);
+}
+
+/*
+ * Whether a word on the stack can be the return address of the current frame.  @call is the
+ * instruction before that address, @target what it calls.  Stale return addresses of earlier
+ * calls follow a call as well, so a direct call has to target the code of this frame.
+ */
+static bool unwind_user_calls_here(const struct unwind_user_walk *walk, enum unwind_call call,
+				   unsigned long target)
+{
+	return call == UNWIND_CALL_INDIRECT ||
+	       (call == UNWIND_CALL_DIRECT && target <= walk->ip &&
+		unwind_same_code(target, walk->ip));
+}
+
+/*
+ * Scan for the return address of a frame that keeps no frame pointer.  In a small frame, such
+ * as that of a trampoline made at run time, it is the first return address on the stack.  If
+ * the scan finds none, the walk ends with @end.
+ */
+static bool unwind_user_next_scanned(struct unwind_user_walk *walk, enum unwind_user_end end)
+{
+	u64 words[UNWIND_USER_SCAN];
+	unsigned long slot = walk->sp, ip, target;
+	unsigned int i;
+
+	if (walk->word != sizeof(u64) || !IS_ALIGNED(slot, sizeof(u64)) ||
+	    unwind_user_read_words(walk, words, slot, UNWIND_USER_SCAN))
+		return unwind_user_stop(walk, end);
+	for (i = 0; i < UNWIND_USER_SCAN; i++, slot += sizeof(u64)) {
+		ip = unwind_user_true_return(words[i], slot);
+		if (!unwind_user_calls_here(walk, unwind_call_before(ip, &target), target)) {
+			if (++walk->rejected == UNWIND_USER_MAX_REJECTED)
+				break;
+			continue;
+		}
+		if (!walk->scanned)
+			walk->certain_end = end;
+		walk->scanned = true;
+		return unwind_user_step(walk, ip, slot + sizeof(u64), walk->fp, slot);
+	}
+	return unwind_user_stop(walk, end);
+}
+
+/*
+ * Go to the caller by the frame pointer, if it is one: it points to the caller's frame
+ * pointer, and the return address is the next word.
+ */
+static bool unwind_user_next_fp(struct unwind_user_walk *walk)
+{
+	unsigned long cfa = walk->fp + 2 * walk->word, slot = cfa - walk->word;
+	enum unwind_user_end end = walk->no_table ? UNWIND_USER_NO_TABLE : UNWIND_USER_NO_ROW;
+	u64 words[2];
+
+	if (walk->regs && arch_unwind_user_at_entry(walk->regs))
+		return unwind_user_next_at_entry(walk);
+	if (walk->fp_error)
+		return unwind_user_next_scanned(walk, unwind_user_end_of(walk->fp_error));
+	/* By the psABI, a frame pointer of 0 marks the outermost frame. */
+	if (!walk->fp)
+		return unwind_user_next_scanned(walk, UNWIND_USER_COMPLETE);
+	/* A frame pointer points into the used part of the stack. */
+	if (walk->fp < walk->sp || !unwind_user_sp_rises(walk, cfa) ||
+	    unwind_user_read_words(walk, words, walk->fp, 2))
+		return unwind_user_next_scanned(walk, end);
+	/* A return address of 0 marks the outermost frame, unless this is no frame at all. */
+	if (!words[1])
+		return unwind_user_next_scanned(walk, UNWIND_USER_COMPLETE);
+	if (!unwind_user_may_return(walk, unwind_user_true_return(words[1], slot)))
+		return unwind_user_next_scanned(walk, end);
+	return unwind_user_step(walk, words[1], cfa, words[0], slot);
+}
+
 static bool unwind_user_is_sigreturn(struct unwind_user_walk *walk)
 {
 	if (walk->word != 8)
 		return false;
 	if (unwind_user_is_sigreturn_at(walk, walk->ip))
 		return true;
-	/* Before the system call, and in it. */
+	/* The trampoline has two instructions: @ip may be at the second, or after it. */
 	return walk->exact &&
 	       (unwind_user_is_sigreturn_at(walk, walk->ip -
 					    ARCH_UNWIND_SIGRETURN_SYSCALL) ||
@@ -509,8 +488,8 @@ static bool unwind_user_is_sigreturn(struct unwind_user_walk *walk)
 }
 
 /*
- * The frame is a signal trampoline's, which the handler returns to: its caller
- * is what the signal interrupted, perhaps on another stack.
+ * The frame belongs to a signal trampoline, which the handler returns to.  Its caller is the
+ * code that the signal interrupted, perhaps on another stack.
  */
 static bool unwind_user_next_signal(struct unwind_user_walk *walk)
 {
@@ -534,7 +513,7 @@ static bool unwind_user_next_signal(struct unwind_user_walk *walk)
 	return unwind_user_leave_trampoline(walk);
 }
 
-/* Where tables have no row for the frame. */
+/* Go to the caller of a frame that no row covers. */
 static bool unwind_user_next_no_row(struct unwind_user_walk *walk)
 {
 	if (unwind_user_is_sigreturn(walk))
@@ -542,79 +521,52 @@ static bool unwind_user_next_no_row(struct unwind_user_walk *walk)
 	return unwind_user_next_fp(walk);
 }
 
-/* Where a table has the function, and says nothing of the instruction. */
+/* Go to the caller of a frame whose function is in a table that has no rule for it. */
 static bool unwind_user_next_no_rule(struct unwind_user_walk *walk)
 {
 	if (unwind_user_is_sigreturn(walk))
 		return unwind_user_next_signal(walk);
-	/* What made the table could not say it: a guess would be a wild one. */
+	/* The tool that made the table could not describe this code: do not guess here. */
 	return unwind_user_stop(walk, UNWIND_USER_NO_RULE);
 }
 
-/* @word: What the row cache has in the slot, of walks under RCU; else 0. */
+/* Find the row for @ip.  Returns 0, or an error of sframe_find(). */
 static int unwind_user_find_row(struct unwind_user_walk *walk, unsigned long ip,
-				u64 word, struct sframe_row *row)
+				struct sframe_row *row)
 {
-	if (row_is_at(word, ip))
-		return row_unpack(word, row);
-	if (!walk->rcu)
-		return sframe_lookup(&walk->reader, ip, row, &walk->searched);
-	walk->searched++;
-	return sframe_search_rcu(&walk->reader, &walk->tables, ip, row);
-}
-
-/* Kept apart: rows from the cache shall not pay for its registers. */
-static noinline bool unwind_user_next_row(struct unwind_user_walk *walk,
-					  unsigned long ip, u64 word)
-{
-	/* Filled in where it is used; clearing it would be in vain. */
-	struct sframe_row row __uninitialized;
+	const struct sframe_row *found;
 	int ret;
 
-	ret = unwind_user_find_row(walk, ip, word, &row);
-	if (likely(!ret))
-		return unwind_user_apply(walk, &row);
-	walk->no_table = ret == -ENXIO || ret == -EAGAIN;
-	switch (ret) {
-	case -EAGAIN:
-	case -ENXIO:
-	case -ENOENT:
-	case -EOPNOTSUPP:
-		return unwind_user_next_no_row(walk);
-	case -ENODATA:
-		return unwind_user_next_no_rule(walk);
-	case -EFAULT:
-		walk->table_fault = true;
-		return unwind_user_stop(walk, UNWIND_USER_FAULT);
-	case -E2BIG:
-		return unwind_user_stop(walk, UNWIND_USER_BUDGET);
-	default:
-		return unwind_user_stop(walk, UNWIND_USER_CORRUPT);
-	}
+	guard(rcu)();
+	/* Without RCU since the last frame, the table may have been freed. */
+	if (!walk->resident)
+		walk->tables.size = 0;
+	ret = sframe_find(&walk->tables, ip, &found);
+	if (!ret)
+		*row = *found;
+	return ret;
 }
 
-/* Go to the caller.  Returns false, with walk->end set, when there is none. */
+/* Go to the caller.  Returns false, with @walk->end set, if there is none. */
 static bool unwind_user_next(struct unwind_user_walk *walk)
 {
-	unsigned long ip = walk->exact ? walk->ip : walk->ip - 1;
-	u64 row = 0;
+	struct sframe_row row;
+	int ret = -ENXIO;
 
 	/* Tables exist for 64-bit code only. */
-	if (walk->word != 8) {
-		walk->no_table = true;
-		return unwind_user_next_no_row(walk);
-	}
-	if (walk->tables.rows) {
-		row = row_cache_slot(walk->tables.rows, ip);
-		if (likely(row_is_frame_at(row, ip)))
-			return unwind_user_apply_packed(walk, row);
-	}
-	return unwind_user_next_row(walk, ip, row);
+	if (walk->word == 8)
+		ret = unwind_user_find_row(walk, walk->exact ? walk->ip : walk->ip - 1, &row);
+	if (!ret)
+		return unwind_user_apply(walk, &row);
+	if (ret == -ENODATA)
+		return unwind_user_next_no_rule(walk);
+	walk->no_table = ret != -ENOENT;
+	return unwind_user_next_no_row(walk);
 }
 
 /*
- * An instruction with a uprobe may be stepped in a copy, with its own registers
- * still as they were.
+ * A task may single-step a copy of a probed instruction, in another mapping.  The instruction
+ * pointer is then that of the copy; all other registers are as at the original.
  */
 static unsigned long unwind_user_true_ip(unsigned long ip)
 {
@@ -627,119 +579,115 @@ static unsigned long unwind_user_true_ip(unsigned long ip)
 	return ip;
 }
 
-static bool unwind_user_may_fault(enum unwind_user_access access)
-{
-	return access == UNWIND_USER_FAULTABLE || access == UNWIND_USER_DEFERRED;
-}
+/* The state that plain rows need, small enough for the compiler to keep in registers */
+struct unwind_user_frame {
+	unsigned long	ip;
+	unsigned long	sp;
+	unsigned long	fp;
+};
 
-static struct sframe_reader unwind_user_reader(enum unwind_user_access access)
+/*
+ * Go to the caller by @row, which is plain.  @frame->ip is 0 afterwards if there is no
+ * caller.  Returns false if unwind_user_next() has to handle the frame.
+ */
+static __always_inline bool unwind_user_plain_caller(struct unwind_user_frame *frame,
+						     const struct sframe_row *row)
 {
-	switch (access) {
-	case UNWIND_USER_FAULTABLE:
-	case UNWIND_USER_DEFERRED:
-		return (struct sframe_reader){
-			.read = unwind_user_read_faultable,
-			.budget = UNWIND_USER_BUDGET_FAULTABLE,
-			.direct = true,
-		};
-	case UNWIND_USER_NOWAIT:
-		return (struct sframe_reader){
-			.read = unwind_user_read_nowait,
-			.budget = UNWIND_USER_BUDGET_RESIDENT,
-		};
-	default:
-		return (struct sframe_reader){
-			.read = unwind_user_read_resident,
-			.budget = UNWIND_USER_BUDGET_RESIDENT,
-			.direct = true,
-		};
-	}
+	unsigned long base = row->cfa.base == SFRAME_BASE_FP ? frame->fp : frame->sp;
+	unsigned long cfa = base + row->cfa.offset, fp = frame->fp, ip, from;
+
+	if (cfa <= frame->sp || !IS_ALIGNED(cfa, sizeof(u64)))
+		return false;
+	from = cfa + row->fp.offset;
+	/* If this succeeds, the CFA is a user address as well. */
+	if (!user_read_access_begin((void __user *)from, cfa - from))
+		return false;
+	unsafe_get_user(ip, (unsigned long __user *)(cfa + ARCH_SFRAME_RA_OFFSET), fault);
+	if (row->fp.deref)
+		unsafe_get_user(fp, (unsigned long __user *)from, fault);
+	user_read_access_end();
+	*frame = (struct unwind_user_frame){ ip, cfa, fp };
+	return true;
+fault:
+	user_read_access_end();
+	return false;
 }
 
 /*
- * What most stacks are made of: callers in one object, by rules as compilers write them.
- * Store these frames to @entries from @nr on, and return their end; whatever is not so
- * simple is left to unwind_user_next(), with reasons and all.  The walk is under RCU.
+ * Walk frames with plain rows, which are most of them, and store them to @trace.  Stop at
+ * the first frame that is not that simple: unwind_user_next() handles it and says why the
+ * walk ends.  Returns false if the walk has ended.
  */
-static unsigned int unwind_user_walk_plain(struct unwind_user_walk *walk, u64 *entries,
-					   unsigned int nr, unsigned int max)
+static bool unwind_user_walk_plain(struct unwind_user_walk *walk, struct unwind_user_trace *trace)
 {
-	unsigned long ip = walk->ip, sp = walk->sp, fp = walk->fp;
-	const struct sframe_cursor *cursor = &walk->tables;
-	unsigned long cfa, from, next_ip, next_fp;
-	const struct unwind_table *table;
+	struct unwind_user_frame frame = { walk->ip, walk->sp, walk->fp };
+	u64 *entry = trace->entries + trace->nr;
+	u64 *const end = trace->entries + trace->max;
+	unsigned long at = walk->ip - !walk->exact;
 	const struct sframe_row *row;
 
-	if (!cursor->segment || walk->exact || walk->fp_error || unwind_user_has_uretprobes())
-		return nr;
-	table = rcu_dereference(cursor->segment->table);
-	if (!table)
-		return nr;
-	while (nr < max && ip - 1 - cursor->start < cursor->size) {
-		if (unwind_table_find(table, ip - 1 - cursor->base, &row) || !row->plain ||
-		    !unwind_user_fp_in_frame(row))
+	if (walk->fp_error || walk->scanned || walk->word != sizeof(u64) ||
+	    unwind_user_has_uretprobes())
+		return true;
+	while (entry < end) {
+		if (!sframe_is_at(&walk->tables, at) &&
+		    (!frame.ip || sframe_seek(&walk->tables, at)))
 			break;
-		cfa = (row->cfa.base == SFRAME_BASE_FP ? fp : sp) + row->cfa.offset;
-		if (cfa <= sp || !IS_ALIGNED(cfa, sizeof(u64)))
+		row = sframe_row_at(&walk->tables, at);
+		*entry = frame.ip;
+		if (!row->plain || !unwind_user_plain_caller(&frame, row))
 			break;
-		from = cfa + (row->fp.deref ? row->fp.offset : -(long)sizeof(u64));
-		/* Where this holds, the stack pointer is a user's. */
-		if (!user_read_access_begin((void __user *)from, cfa - from))
-			break;
-		unsafe_get_user(next_ip, (unsigned long __user *)cfa - 1, fault);
-		if (row->fp.deref)
-			unsafe_get_user(next_fp, (unsigned long __user *)from, fault);
-		else
-			next_fp = fp;
-		user_read_access_end();
-		if (!next_ip)
-			break;
-		entries[nr++] = ip;
-		ip = next_ip;
-		sp = cfa;
-		fp = next_fp;
+		entry++;
+		at = frame.ip - 1;
 	}
-	goto out;
-fault:
-	user_read_access_end();
-out:
-	walk->ip = ip;
-	walk->sp = sp;
-	walk->fp = fp;
-	return nr;
+	if (entry == trace->entries + trace->nr)
+		return true;
+	trace->nr = entry - trace->entries;
+	walk->ip = frame.ip;
+	walk->sp = frame.sp;
+	walk->fp = frame.fp;
+	walk->exact = false;
+	walk->regs = NULL;
+	walk->sigframe = 0;
+	return frame.ip || unwind_user_stop(walk, UNWIND_USER_COMPLETE);
 }
 
-static void unwind_user_walk(struct unwind_user_walk *walk,
-			     struct unwind_user_trace *trace,
-			     enum unwind_user_access access)
+/* Drop all frames from the first guess on if they did not lead to the outermost frame. */
+static void unwind_user_forget_guess(struct unwind_user_walk *walk,
+				     struct unwind_user_trace *trace)
 {
-	u64 *const entries = trace->entries;
-	const unsigned int max = trace->max;
-	unsigned int nr = 0;
+	if (!walk->scanned || walk->end == UNWIND_USER_COMPLETE ||
+	    walk->end == UNWIND_USER_FULL)
+		return;
+	trace->nr = walk->certain;
+	walk->end = walk->certain_end;
+}
 
+static void unwind_user_walk(struct unwind_user_walk *walk, struct unwind_user_trace *trace)
+{
 	walk->end = UNWIND_USER_FULL;
 	if (!unwind_user_leave_trampoline(walk))
-		goto out;
-	while (nr < max) {
-		if (walk->rcu) {
-			nr = unwind_user_walk_plain(walk, entries, nr, max);
-			if (nr == max)
-				break;
-		}
-		entries[nr++] = walk->ip;
-		if (unwind_user_may_fault(access))
+		return;
+	while (trace->nr < trace->max) {
+		if (walk->resident && !unwind_user_walk_plain(walk, trace))
+			break;
+		if (trace->nr == trace->max)
+			break;
+		trace->entries[trace->nr++] = walk->ip;
+		if (!walk->resident)
 			cond_resched();
+		if (!walk->scanned)
+			walk->certain = trace->nr;
 		if (!unwind_user_next(walk))
 			break;
 	}
-out:
-	trace->nr = nr;
+	unwind_user_forget_guess(walk, trace);
 }
 
 static void unwind_user_walk_resident(struct unwind_user_walk *walk,
 				      struct unwind_user_trace *trace)
 {
-	/* Another address space may be loaded while a task is switched. */
+	/* During a task switch, the CPU may have another address space loaded. */
 	if (!nmi_uaccess_okay()) {
 		if (trace->max)
 			trace->entries[trace->nr++] = walk->ip;
@@ -748,47 +696,21 @@ static void unwind_user_walk_resident(struct unwind_user_walk *walk,
 	}
 
 	guard(rcu)();
-	walk->rcu = true;
-	walk->tables.rows = sframe_rows();
+	walk->resident = true;
 	pagefault_disable();
-	unwind_user_walk(walk, trace, UNWIND_USER_RESIDENT);
+	unwind_user_walk(walk, trace);
 	pagefault_enable();
-	/* Samples to come have all that this one missed. */
-	if (walk->table_fault)
-		sframe_table_missed();
-	if (unwind_user_has_tables() &&
-	    (sframe_wants_rows(walk->tables.rows) || walk->table_fault ||
-	     sframe_discovery_is_due()))
-		row_cache_request();
-}
-
-/**
- * unwind_user_discover_later() - look for tables on the way back to user space
- *
- * For those who do not walk, where unwind_user_is_unseen(): samples to come can be
- * walked by the tables that are found.
- *
- * Context: Any task in any context, NMI included.
- */
-void unwind_user_discover_later(void)
-{
-	if (sframe_discovery_is_due())
-		row_cache_request();
 }
 
 /**
  * unwind_user() - walk the current task's user stack
- * @trace: @trace->entries and @trace->max tell where the frames go; the rest is
- *	filled in.  What was found before the walk ended early is kept.
- * @regs: The task's user registers, as it entered the kernel or as the
- *	interrupt found them.
- * @access: How user memory may be read here.
+ * @trace: The caller sets @trace->entries and @trace->max, this function sets the rest.
+ *	Frames found before the walk ended early stay in @trace.
+ * @regs: The task's user registers, as of its entry to the kernel or as the interrupt found
+ *	them.
+ * @access: How the walk may read user memory.
  *
- * A deferred walk looks for the tables of what the task has mapped first; the others
- * have that done on the way back to user space.
- *
- * Context: Any with UNWIND_USER_RESIDENT, else process context that may sleep; no
- * mmap_lock held with UNWIND_USER_DEFERRED.
+ * Context: Any with UNWIND_USER_RESIDENT, else process context, may sleep.
  */
 void unwind_user(struct unwind_user_trace *trace, struct pt_regs *regs,
 		 enum unwind_user_access access)
@@ -800,7 +722,6 @@ void unwind_user(struct unwind_user_trace *trace, struct pt_regs *regs,
 		.exact = true,
 		.word = arch_unwind_user_word(regs),
 		.regs = regs,
-		.reader = unwind_user_reader(access),
 	};
 
 	trace->nr = 0;
@@ -810,18 +731,8 @@ void unwind_user(struct unwind_user_trace *trace, struct pt_regs *regs,
 		unwind_user_walk_resident(&walk, trace);
 	} else {
 		might_sleep();
-		/* A BPF program may be run under the mmap_lock, which discovery takes. */
-		if (access == UNWIND_USER_DEFERRED) {
-			sframe_discover();
-			sframe_fetch_tables();
-		} else if (access == UNWIND_USER_FAULTABLE) {
-			unwind_user_discover_later();
-		}
-		if (unwind_user_may_fault(access))
-			sframe_alloc_rows();
-		unwind_user_walk(&walk, trace, access);
+		unwind_user_walk(&walk, trace);
 	}
-	trace->searched = walk.searched;
 	trace->end = walk.end;
 	unwind_user_ended(trace, access);
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packets, copied in pieces: a record in a ring buffer of pages takes a packet page by
- * page.  A copier knows where the last piece ended, so that a packet of many fragments
- * is walked once, not once for each page.
+ * Copy packets in pieces, for records in ring buffers of pages, which take a packet page
+ * by page.  A copier remembers where the last piece ended, so it passes through the
+ * fragments of a packet once, not once for each page.
  *
- * The copy functions have the type of perf_raw_frag::copy.  Their calls must be in the
- * packet's order, without gaps.
+ * The copy functions have the type of perf_raw_frag::copy.  Callers must copy a packet
+ * from front to back, without gaps.
  */
 #include <linux/packet_copy.h>
 
@@ -20,12 +20,12 @@ static bool has_list_in_list(const struct sk_buff *skb)
 }
 
 /**
- * skb_copier_begin - begin to copy a packet
- * @copier:	Its place in the packet.
- * @skb:	The packet, which must not change until it is copied.
- * @from:	First byte to copy.
+ * skb_copier_begin - prepare to copy a packet
+ * @copier:	Copier to initialise.  It needs no cleanup.
+ * @skb:	Packet to copy, which must not change until it is copied.
+ * @from:	Offset of the first byte to copy.
  *
- * Any context.  There is nothing to end.
+ * Context: Any.
  */
 void skb_copier_begin(struct skb_copier *copier, const struct sk_buff *skb, u32 from)
 {
@@ -35,7 +35,7 @@ void skb_copier_begin(struct skb_copier *copier, const struct sk_buff *skb, u32 
 	};
 }
 
-/* The fragment that the copier is at, or NULL for the linear part, and its size. */
+/* The copier's current fragment, or NULL for the linear part.  Sets @size to its size. */
 static const skb_frag_t *skb_part(const struct skb_copier *place, u32 *size)
 {
 	const skb_frag_t *frag;
@@ -49,7 +49,10 @@ static const skb_frag_t *skb_part(const struct skb_copier *place, u32 *size)
 	return frag;
 }
 
-/* Go on to what follows the part of @size bytes.  There may be nothing that is readable. */
+/*
+ * Advance to the part after the current one, which has @size bytes.  @place->member
+ * becomes NULL if the packet ends there or the next part is not readable.
+ */
 static void skb_next_part(struct skb_copier *place, u32 size)
 {
 	const struct sk_buff *member = place->member;
@@ -105,15 +108,16 @@ static bool copy_parts(struct skb_copier *place, void *dst, u32 at, u32 len)
 
 /**
  * skb_copier_copy - copy the next piece of a packet
- * @dst:	Where to.
+ * @dst:	Destination of the bytes.
  * @copier:	The struct skb_copier.
- * @off:	Bytes that were copied so far.
- * @len:	Bytes to copy.
+ * @off:	Number of bytes copied so far.
+ * @len:	Number of bytes to copy.
  *
- * Any context.  After a failure, all that follows fails.
+ * After a failure, all later calls with this copier fail.
  *
- * Return: bytes that could not be copied: 0, or @len if the packet is shorter or not
- * readable there
+ * Context: Any.
+ * Return: the number of bytes that could not be copied: 0, or @len if the packet is
+ * shorter or not readable.
  */
 unsigned long skb_copier_copy(void *dst, const void *copier, unsigned long off,
 			      unsigned long len)
@@ -134,19 +138,19 @@ unsigned long skb_copier_copy(void *dst, const void *copier, unsigned long off,
 }
 
 /**
- * xdp_copier_begin - begin to copy a packet
- * @copier:	Its place in the packet.
- * @xdp:	The packet, which must not change until it is copied.
- * @from:	First byte to copy.
+ * xdp_copier_begin - prepare to copy a packet
+ * @copier:	Copier to initialise.  It needs no cleanup.
+ * @xdp:	Packet to copy, which must not change until it is copied.
+ * @from:	Offset of the first byte to copy.
  *
- * Any context.  There is nothing to end.
+ * Context: Any.
  */
 void xdp_copier_begin(struct xdp_copier *copier, struct xdp_buff *xdp, u32 from)
 {
 	*copier = (struct xdp_copier){ .xdp = xdp, .from = from };
 }
 
-/* The memory of the part that the copier is at, and its size. */
+/* The memory of the copier's current part.  Sets @size to its size. */
 static const void *xdp_part(const struct xdp_copier *place, u32 *size)
 {
 	const skb_frag_t *frag;
@@ -169,14 +173,13 @@ static u32 xdp_last_part(struct xdp_buff *xdp)
 
 /**
  * xdp_copier_copy - copy the next piece of a packet
- * @dst:	Where to.
+ * @dst:	Destination of the bytes.
  * @copier:	The struct xdp_copier.
- * @off:	Bytes that were copied so far.
- * @len:	Bytes to copy.
+ * @off:	Number of bytes copied so far.
+ * @len:	Number of bytes to copy.
  *
- * Any context.
- *
- * Return: bytes that could not be copied, as the packet is shorter
+ * Context: Any.
+ * Return: the number of bytes that could not be copied, because the packet is shorter.
  */
 unsigned long xdp_copier_copy(void *dst, const void *copier, unsigned long off,
 			      unsigned long len)

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of packets that are copied in pieces: each byte at its place, wherever the
- * pieces, the fragments and the lists of packets end, and what is too short.
+ * KUnit tests for packets that are copied in pieces.  Each byte must be in its place,
+ * wherever pieces, fragments and lists of packets end.  Copies from packets that are too
+ * short or not readable must fail.
  */
 #include <kunit/test.h>
 #include <linux/packet_copy.h>
 #include <linux/perf_event.h>
 
-/* Of each packet, on a page of its own but for the linear part. */
+/* Size of the linear part of each packet. */
 #define HEAD_SIZE	96
 #define GUARD		0xa5
 
@@ -15,7 +16,7 @@ struct packet_test {
 	struct sk_buff *skb;
 	struct xdp_buff xdp;
 	void *xdp_data;
-	/* What a copy must give. */
+	/* Expected bytes of a copy. */
 	u8 *bytes;
 	u8 *copy;
 	unsigned int size;
@@ -26,7 +27,7 @@ static u8 byte_at(unsigned int at)
 	return 1 + (at * 7 + at / 251) % 255;
 }
 
-/* Sizes that end anywhere, some of one byte, some of a page. */
+/* Uneven sizes, from one byte to a page. */
 static unsigned int frag_size(unsigned int number)
 {
 	static const unsigned int sizes[] = { 1, 700, 4096, 3, 1499, 64, 2048 };
@@ -42,13 +43,13 @@ static struct page *filled_page(struct kunit *test, unsigned int begin,
 
 	KUNIT_ASSERT_NOT_NULL(test, page);
 	byte = page_address(page);
-	/* At the page's end, so that one byte more is somebody else's. */
+	/* At the end of the page, so a copy that goes too far leaves the page. */
 	for (unsigned int i = 0; i < size; i++)
 		byte[PAGE_SIZE - size + i] = byte_at(begin + i);
 	return page;
 }
 
-/* A packet with @nr fragments, whose first byte is byte @begin of all. */
+/* A packet with @nr fragments, whose first byte is byte number @begin of the test data. */
 static struct sk_buff *make_skb(struct kunit *test, unsigned int begin,
 				unsigned int nr)
 {
@@ -68,7 +69,7 @@ static struct sk_buff *make_skb(struct kunit *test, unsigned int begin,
 	return skb;
 }
 
-/* Put @list, one packet or several, into the list of fragments of @skb. */
+/* Make @list, one packet or several, the fragment list of @skb. */
 static void add_list(struct sk_buff *skb, struct sk_buff *list)
 {
 	skb_shinfo(skb)->frag_list = list;
@@ -79,7 +80,7 @@ static void add_list(struct sk_buff *skb, struct sk_buff *list)
 	}
 }
 
-/* @nr fragments, in a list of as many packets as it takes. */
+/* A packet with @nr fragments, spread over a list of packets if one cannot hold them. */
 static struct sk_buff *make_packet(struct kunit *test, unsigned int nr)
 {
 	struct sk_buff *skb, *list = NULL, **end = &list;
@@ -131,7 +132,7 @@ static void packet_test_exit(struct kunit *test)
 	free_page((unsigned long)packet->xdp_data);
 }
 
-/* Copy from @from on: a first piece of @first bytes, then pieces of @step. */
+/* Copy from @from on: a first piece of @first bytes, then pieces of @step bytes. */
 static unsigned long copy_pieces(struct packet_test *packet, const void *copier,
 				 perf_copy_f copy, unsigned int from,
 				 unsigned int first, unsigned int step)
@@ -147,7 +148,7 @@ static unsigned long copy_pieces(struct packet_test *packet, const void *copier,
 	return 0;
 }
 
-/* As copy_pieces(), of a copy that nothing else has written to. */
+/* Copy the packet in pieces to a buffer that holds only guard bytes. */
 static unsigned long copy_skb(struct packet_test *packet, unsigned int from,
 			      unsigned int first, unsigned int step)
 {
@@ -166,7 +167,10 @@ static bool copy_is_right(const struct packet_test *packet, unsigned int from)
 
 static const unsigned int steps[] = { 1, 7, 97, 4095, 4096, 65536 };
 
-/* A ring buffer's first page ends anywhere, the others are whole. */
+/*
+ * Copy as for a ring buffer, where the first page may end at any byte and the others are
+ * whole, and in pieces of equal sizes.
+ */
 static void copy_skb_all_ways(struct kunit *test)
 {
 	static const unsigned int begins[] = { 0, 1, HEAD_SIZE - 1, HEAD_SIZE, 900 };
@@ -201,7 +205,7 @@ static void skb_of_fragments(struct kunit *test)
 	}
 }
 
-/* Packets without fragments in the list, as GRO makes them of small ones. */
+/* A list of packets without fragments, as GRO builds from small packets. */
 static void skb_of_linear_packets(struct kunit *test)
 {
 	struct packet_test *packet = test->priv;
@@ -219,7 +223,7 @@ static void skb_of_linear_packets(struct kunit *test)
 	copy_skb_all_ways(test);
 }
 
-/* Such a packet is looked up from its begin for each piece. */
+/* For such a packet the copier starts from the beginning with each piece. */
 static void skb_of_lists_in_a_list(struct kunit *test)
 {
 	struct packet_test *packet = test->priv;
@@ -259,7 +263,7 @@ static void skb_unreadable(struct kunit *test)
 	skb_copier_begin(&copier, packet->skb, 0);
 	KUNIT_EXPECT_EQ(test, 0, skb_copier_copy(packet->copy, &copier, 0, HEAD_SIZE));
 	KUNIT_EXPECT_EQ(test, 9, skb_copier_copy(packet->copy, &copier, HEAD_SIZE, 9));
-	/* Nor does a later piece touch the fragments. */
+	/* Later pieces must not touch the fragments either. */
 	KUNIT_EXPECT_EQ(test, 1, skb_copier_copy(packet->copy, &copier, HEAD_SIZE + 9, 1));
 	packet->skb->unreadable = 0;
 }
@@ -338,7 +342,7 @@ static void xdp_too_short(struct kunit *test)
 						 packet->size - 3, 8));
 }
 
-/* As without a copier: each piece is looked up from the packet's begin. */
+/* Copy without a copier: each piece is looked up from the start of the packet. */
 static unsigned long copy_bits(void *dst, const void *skb, unsigned long off,
 			       unsigned long len)
 {
@@ -346,8 +350,8 @@ static unsigned long copy_bits(void *dst, const void *skb, unsigned long off,
 }
 
 /*
- * Nanoseconds to copy a packet to pages, of which the first has 100 bytes left: the least
- * of some times, without interrupts and what an emulator does at first.
+ * Nanoseconds to copy a packet to pages, of which the first has 100 bytes left.  The
+ * minimum of ten rounds leaves out interrupts, and the translation of an emulator.
  */
 static u64 copy_time(struct kunit *test, bool with_copier)
 {

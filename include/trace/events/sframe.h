@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The SFrame tables that walks over user stacks go by.  No event names a file: an
- * address and the task's mappings do.
+ * Tracepoints for the unwind tables of processes.  Events carry addresses, not file names:
+ * readers look the address up in the task's mappings.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM unwind
@@ -19,7 +19,7 @@
 	EM(SFRAME_PRCTL,		"prctl")		\
 	EMe(SFRAME_DISCOVERED,		"discovered")
 
-/* Tell user space the values of the names. */
+/* Export the values of the enums to user space. */
 #undef EM
 #undef EMe
 #define EM(value, name)		TRACE_DEFINE_ENUM(value);
@@ -32,7 +32,10 @@ SFRAME_ORIGINS
 #define EM(value, name)		{ value, name },
 #define EMe(value, name)	{ value, name }
 
-/* A table was registered, or refused: then version is 0 or error is not. */
+/*
+ * A table was registered or refused.  error is 0 or the reason for the refusal.  version is
+ * 0 for refused and discovered tables.
+ */
 TRACE_EVENT(sframe_add,
 
 	TP_PROTO(const struct sframe_region *region, enum sframe_origin origin,
@@ -70,7 +73,10 @@ TRACE_EVENT(sframe_add,
 		  __entry->version, __entry->error)
 );
 
-/* A table has gone, by prctl() or with its mapping; exec and exit tell nothing. */
+/*
+ * A table was removed, for example by prctl() or with its mapping.  exec and exit emit no
+ * event.
+ */
 TRACE_EVENT(sframe_remove,
 
 	TP_PROTO(unsigned long table, unsigned long text, unsigned long text_end,
@@ -101,9 +107,9 @@ TRACE_EVENT(sframe_remove,
 );
 
 /*
- * An executable mapping was looked at for a table: once, whatever the answer.
- * error is 0 or that of what was found, -ENOENT for an object that has none,
- * -ENOEXEC for a mapping of something else.
+ * Discovery has an answer for an executable mapping.  error is 0 if the mapping has a table
+ * now, -ENOENT if the object has none, -ENOEXEC if the file is no ELF object, or the error
+ * of a table that was refused.
  */
 TRACE_EVENT(sframe_discover,
 

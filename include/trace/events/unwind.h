@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Walks over user stacks.
+ * Tracepoint for walks of user stacks.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM unwind
@@ -13,7 +13,6 @@
 
 #define UNWIND_WAYS						\
 	EM(UNWIND_USER_RESIDENT,	"at_once")		\
-	EM(UNWIND_USER_NOWAIT,		"nowait")		\
 	EM(UNWIND_USER_FAULTABLE,	"faultable")		\
 	EMe(UNWIND_USER_DEFERRED,	"deferred")
 
@@ -26,11 +25,10 @@
 	EM(UNWIND_USER_NO_REGISTER,	"no_register")		\
 	EM(UNWIND_USER_FAULT,		"fault")		\
 	EM(UNWIND_USER_CORRUPT,		"corrupt")		\
-	EM(UNWIND_USER_BUDGET,		"budget")		\
 	EM(UNWIND_USER_NO_STACK,	"no_stack")		\
 	EMe(UNWIND_USER_NO_MEMORY,	"no_memory")
 
-/* Tell user space the values of the names. */
+/* Export the values of the enums to user space. */
 #undef EM
 #undef EMe
 #define EM(value, name)		TRACE_DEFINE_ENUM(value);
@@ -44,10 +42,7 @@ UNWIND_ENDS
 #define EM(value, name)		{ value, name },
 #define EMe(value, name)	{ value, name }
 
-/*
- * A walk has ended: where, after how many frames, and why; searched: how many of
- * these had their row searched for in tables, since the row cache did not have it.
- */
+/* A walk ended: the last instruction pointer, the number of frames, and the reason. */
 TRACE_EVENT(unwind_user_walk,
 
 	TP_PROTO(const struct unwind_user_trace *trace,
@@ -58,7 +53,6 @@ TRACE_EVENT(unwind_user_walk,
 	TP_STRUCT__entry(
 		__field(u64, ip)
 		__field(unsigned int, frames)
-		__field(unsigned int, searched)
 		__field(u8, way)
 		__field(u8, end)
 	),
@@ -66,15 +60,13 @@ TRACE_EVENT(unwind_user_walk,
 	TP_fast_assign(
 		__entry->ip = trace->nr ? trace->entries[trace->nr - 1] : 0;
 		__entry->frames = trace->nr;
-		__entry->searched = trace->searched;
 		__entry->way = access;
 		__entry->end = trace->end;
 	),
 
-	TP_printk("way=%s frames=%u searched=%u end=%s ip=%#llx",
+	TP_printk("way=%s frames=%u end=%s ip=%#llx",
 		  __print_symbolic(__entry->way, UNWIND_WAYS),
-		  __entry->frames, __entry->searched,
-		  __print_symbolic(__entry->end, UNWIND_ENDS),
+		  __entry->frames, __print_symbolic(__entry->end, UNWIND_ENDS),
 		  __entry->ip)
 );
 

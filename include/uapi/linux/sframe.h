@@ -6,12 +6,14 @@
 
 /**
  * struct sframe_region - an SFrame table and the code that it describes
- * @sframe_start:	Address of the table (the start of the .sframe section).
- * @sframe_size:	Its size in bytes; the table's own header may say less.
+ * @sframe_start:	Address of the table, the start of the .sframe section.  The kernel
+ *			copies the table; the memory may be freed after the call.
+ * @sframe_size:	Size of the table in bytes.  The size in the table's own header may
+ *			be smaller.
  * @text_start:		Address of the code.
- * @text_size:		Its size in bytes.
+ * @text_size:		Size of the code in bytes.
  *
- * For prctl(PR_ADD_SFRAME, &region, sizeof(region), flags, 0) and
+ * For prctl(PR_ADD_SFRAME, &region, sizeof(region), 0, 0) and
  * prctl(PR_REMOVE_SFRAME, &region, sizeof(region), 0, 0).
  */
 struct sframe_region {
@@ -20,11 +22,5 @@ struct sframe_region {
 	__u64 text_start;
 	__u64 text_size;
 };
-
-/*
- * Flag of PR_ADD_SFRAME: do not read the table before a walk needs it.  The kernel
- * reads it in place then: keep it mapped.  No error tells of a damaged table.
- */
-#define SFRAME_ADD_LAZY	(1 << 0)
 
 #endif /* _UAPI_LINUX_SFRAME_H */

@@ -10,12 +10,12 @@
  *	| of a .sframe section   |
  *	+------------------------+ table_offset + table_size
  *
- * All fields are little endian and naturally aligned.  The kernel looks for the table of an
- * object with the build-id xxyyyy... at DIR/xx/yyyy....v3, in lower case hexadecimal digits,
- * in each of the directories of the sysctl kernel.unwind_table_path.
+ * All fields are little endian and naturally aligned.  For an object with the build-id
+ * xxyyyy..., in lower case hexadecimal digits, the kernel looks for DIR/xx/yyyy....v3 in
+ * each directory DIR of the sysctl kernel.unwind_table_path.
  *
- * The starts of functions count from their own place in the table, which the table takes
- * to be at @table_vaddr in the object's own address space.
+ * The start address in each FDE is relative to the FDE itself, as if the table were at
+ * @table_vaddr in the object's address space.
  */
 #ifndef _UAPI_LINUX_SFRAME_FILE_H
 #define _UAPI_LINUX_SFRAME_FILE_H
@@ -23,17 +23,24 @@
 #include <linux/types.h>
 
 #define SFRAME_FILE_MAGIC	"SFRMTAB1"
-#define SFRAME_FILE_VERSION	2
-/* Of the tables in a cache. */
+#define SFRAME_FILE_VERSION	3
+/* SFrame version of the tables in a cache. */
 #define SFRAME_FILE_FORMAT	3
 #define SFRAME_FILE_TABLE	4096
 #define SFRAME_FILE_MAX_TEXT	64
 #define SFRAME_FILE_MAX_ID	32
 
+/*
+ * sframe_file::flags: the table has CFA rules that no version of SFrame can express,
+ * *(register + offset) + addend.  In a flexible FDE of version 3, the control word of such
+ * a CFA has the bits 0x7, and a third word, the addend, follows its offset.
+ */
+#define SFRAME_FILE_PRIVATE_RULES	0x1
+
 /**
  * struct sframe_file_text - an executable segment of the object
- * @vaddr:	Its address as linked.
- * @size:	Its bytes in memory.
+ * @vaddr:	Address of the segment as linked.
+ * @size:	Size of the segment in memory, in bytes.
  */
 struct sframe_file_text {
 	__u64	vaddr;
@@ -41,20 +48,23 @@ struct sframe_file_text {
 };
 
 /**
- * struct sframe_file - the start of a split table
- * @magic:		SFRAME_FILE_MAGIC, no zero at its end.
- * @version:		SFRAME_FILE_VERSION; a reader refuses any other.
- * @header_size:	Bytes up to and with the last valid @text.
- * @table_offset:	Where in the file the table starts: SFRAME_FILE_TABLE.
- * @table_size:		Bytes of the table.
- * @table_vaddr:	Where in the object's own address space the table lies, modulo
- *			2^64: below the object, it is "negative".
- * @format:		SFrame version of the table: 2 or 3.
- * @num_text:		Number of @text, SFRAME_FILE_MAX_TEXT at most.
- * @build_id_size:	Valid bytes of @build_id; 0: the object has none.
- * @reserved:		Zero.
- * @build_id:		The object's build-id.
- * @text:		The object's executable segments.
+ * struct sframe_file - header of a split table
+ * @magic:		SFRAME_FILE_MAGIC, without a terminating zero.
+ * @version:		SFRAME_FILE_VERSION.  Readers refuse any other version.
+ * @header_size:	Number of bytes up to the end of the last valid @text.
+ * @table_offset:	Offset of the table in the file, SFRAME_FILE_TABLE.
+ * @table_size:		Size of the table in bytes.
+ * @table_vaddr:	Address of the table in the object's address space, modulo 2^64.  A
+ *			table below the object has a "negative" address.
+ * @format:		SFrame version of the table, 2 or 3.
+ * @num_text:		Number of valid entries in @text, at most SFRAME_FILE_MAX_TEXT.
+ * @build_id_size:	Number of valid bytes in @build_id, 0 if the object has no build-id.
+ * @flags:		SFRAME_FILE_* flags.  Readers refuse files with unknown flags.
+ * @build_id:		Build-id of the object.
+ * @eh_frame_offset:	Offset of the .eh_frame section in the object's file.
+ * @eh_frame_size:	Size of the .eh_frame section in bytes, 0 if there is none.
+ * @eh_frame_sha256:	SHA-256 of the .eh_frame section.
+ * @text:		Executable segments of the object.
  */
 struct sframe_file {
 	char	magic[8];
@@ -66,8 +76,11 @@ struct sframe_file {
 	__u32	format;
 	__u32	num_text;
 	__u32	build_id_size;
-	__u32	reserved;
+	__u32	flags;
 	__u8	build_id[SFRAME_FILE_MAX_ID];
+	__u64	eh_frame_offset;
+	__u64	eh_frame_size;
+	__u8	eh_frame_sha256[32];
 	struct sframe_file_text text[SFRAME_FILE_MAX_TEXT];
 };
 

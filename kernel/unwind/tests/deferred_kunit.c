@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The states of a deferred user stack walk, and who may request one.  The walks
- * themselves need a task that returns to user space: tools/testing/selftests/unwind.
+ * Tests the states of deferred walks, and which tasks may request one.  The walks themselves
+ * need a task that returns to user space: tools/testing/selftests/unwind tests them.
  */
 
 #include <kunit/test.h>
@@ -49,7 +49,7 @@ static void unwind_state_serves_each_client_once_an_entry(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, unwind_state_claim(&state, 0));
 	KUNIT_EXPECT_FALSE(test, unwind_state_claim(&state, 0));
 	KUNIT_EXPECT_EQ(test, unwind_state_request(&state, 0, &seen), -EALREADY);
-	/* Another client still may, and then the work is queued again. */
+	/* Another client may still make a request, which has the work queued again. */
 	KUNIT_EXPECT_EQ(test, unwind_state_request(&state, 1, &seen), 0);
 	KUNIT_EXPECT_FALSE(test, seen & UNWIND_QUEUED);
 }
@@ -62,12 +62,12 @@ static void unwind_state_leaving_starts_the_next_sequence(struct kunit *test)
 	unwind_state_clear(&state, UNWIND_QUEUED);
 	unwind_state_claim(&state, 0);
 	unwind_state_next(&state);
-	/* It wraps, and touches nothing else. */
+	/* The sequence wraps to 0 and does not carry into other bits. */
 	KUNIT_EXPECT_EQ(test, state, 0);
 	KUNIT_EXPECT_EQ(test, unwind_state_request(&state, 0, &seen), 0);
 }
 
-/* A signal handler's stack: what was requested before has been served early. */
+/* Before a signal handler runs, requests are served early while the work stays queued. */
 static void unwind_state_next_sequence_may_have_work_queued(struct kunit *test)
 {
 	u64 state = SEQUENCE(1), seen;
@@ -84,12 +84,12 @@ static void unwind_state_leaving_keeps_what_is_due(struct kunit *test)
 {
 	u64 state = SEQUENCE(5), seen, before;
 
-	/* An NMI after the task work ran. */
+	/* An NMI makes a request after the task work ran. */
 	unwind_state_request(&state, 0, &seen);
 	before = state;
 	unwind_state_next(&state);
 	KUNIT_EXPECT_EQ(test, state, before);
-	/* The work runs: claimed not yet. */
+	/* The work runs but has not claimed the request yet. */
 	unwind_state_clear(&state, UNWIND_QUEUED);
 	before = state;
 	unwind_state_next(&state);
@@ -103,13 +103,13 @@ static void unwind_state_exiting_task_takes_no_request(struct kunit *test)
 	unwind_state_request(&state, 0, &seen);
 	unwind_state_kill(&state);
 	KUNIT_EXPECT_EQ(test, unwind_state_request(&state, 1, &seen), -ESRCH);
-	/* What was requested before is still due. */
+	/* The earlier request is still due. */
 	KUNIT_EXPECT_TRUE(test, unwind_state_claim(&state, 0));
 }
 
 /*
- * One thread requests as fast as it can, as NMIs might; this one does what the
- * task does.  Each request that was taken is delivered, and in its sequence once.
+ * One thread makes requests as fast as it can, like NMIs.  The test thread does what the task
+ * does.  Each accepted request has to be delivered, and only once per sequence.
  */
 struct unwind_race {
 	u64			state;
@@ -159,7 +159,7 @@ static void unwind_state_survives_concurrent_requests(struct kunit *test)
 		last = sequence;
 		cond_resched();
 	} while (!done);
-	/* The requester is gone; what it requested last may still be due. */
+	/* The requester has ended; its last request may still be due. */
 	unwind_state_clear(&race->state, UNWIND_QUEUED);
 	if (unwind_state_claim(&race->state, 0))
 		delivered++;
@@ -169,73 +169,7 @@ static void unwind_state_survives_concurrent_requests(struct kunit *test)
 	KUNIT_EXPECT_GE(test, entries + 1, delivered);
 }
 
-static void unwind_test_callback(struct unwind_client *client,
-				 const struct unwind_user_trace *trace, u64 cookie)
-{
-}
-
-static void unwind_clients_are_limited_and_slots_reused(struct kunit *test)
-{
-	struct unwind_client *clients;
-	int nr, i;
-
-	clients = kunit_kcalloc(test, UNWIND_MAX_CLIENTS + 1, sizeof(*clients),
-				GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, clients);
-	for (nr = 0; nr <= UNWIND_MAX_CLIENTS; nr++) {
-		clients[nr].callback = unwind_test_callback;
-		if (unwind_client_register(&clients[nr]))
-			break;
-	}
-	/* perf and the row cache are clients, too. */
-	KUNIT_EXPECT_GE(test, nr, UNWIND_MAX_CLIENTS - 2);
-	KUNIT_EXPECT_LE(test, nr, UNWIND_MAX_CLIENTS);
-	KUNIT_EXPECT_EQ(test, unwind_client_register(&clients[nr]), -EBUSY);
-
-	for (i = 0; i < nr; i++)
-		unwind_client_unregister(&clients[i]);
-	KUNIT_EXPECT_EQ(test, unwind_client_register(&clients[0]), 0);
-	unwind_client_unregister(&clients[0]);
-}
-
-/*
- * A client goes while a request of its is pending: who gets its slot next receives
- * nothing of it.  Kernel threads cannot request, but have the state.
- */
-static void unwind_client_that_goes_takes_its_requests_along(struct kunit *test)
-{
-	struct unwind_client client = { .callback = unwind_test_callback };
-	u64 *state = &current->unwind.state, seen;
-	unsigned int slot;
-
-	KUNIT_ASSERT_EQ(test, unwind_client_register(&client), 0);
-	slot = client.slot;
-	KUNIT_EXPECT_EQ(test, unwind_state_request(state, slot, &seen), 0);
-	KUNIT_EXPECT_FALSE(test, seen & UNWIND_QUEUED);
-	unwind_client_unregister(&client);
-	KUNIT_EXPECT_FALSE(test, unwind_state_claim(state, slot));
-
-	KUNIT_ASSERT_EQ(test, unwind_client_register(&client), 0);
-	KUNIT_EXPECT_EQ(test, client.slot, slot);
-	KUNIT_EXPECT_EQ(test, unwind_state_request(state, slot, &seen), 0);
-	KUNIT_EXPECT_TRUE(test, unwind_state_claim(state, slot));
-	unwind_client_unregister(&client);
-	/* Neither is what it has received held against the next. */
-	KUNIT_EXPECT_EQ(test, unwind_state_request(state, slot, &seen), 0);
-	unwind_state_clear(state, UNWIND_REQUESTED | UNWIND_QUEUED);
-}
-
-static void unwind_request_is_refused_to_kernel_threads(struct kunit *test)
-{
-	struct unwind_client client = { .callback = unwind_test_callback };
-	u64 cookie;
-
-	KUNIT_ASSERT_EQ(test, unwind_client_register(&client), 0);
-	KUNIT_EXPECT_EQ(test, unwind_deferred_request(&client, &cookie), -EINVAL);
-	unwind_client_unregister(&client);
-}
-
-/* The registers that a task which exits has left behind: of user mode, without an mm. */
+/* An exiting task has no mm any more, but its user registers are still there. */
 static void unwind_user_without_mm_finds_no_stack(struct kunit *test)
 {
 	struct pt_regs regs = { .ip = 0x1234, .sp = 0x8000, .bp = 0x8000, .cs = __USER_CS };
@@ -251,7 +185,7 @@ static void unwind_user_without_mm_finds_no_stack(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, trace.nr, 0);
 	KUNIT_EXPECT_EQ(test, trace.end, UNWIND_USER_NO_STACK);
 
-	/* bpf_get_task_stack() comes here with the registers that it finds. */
+	/* bpf_get_task_stack() calls this with the registers of such a task. */
 	KUNIT_ASSERT_EQ(test, get_callchain_buffers(sysctl_perf_event_max_stack), 0);
 	scoped_guard(preempt) {
 		guard(rcu)();
@@ -270,7 +204,7 @@ static void unwind_user_without_mm_finds_no_stack(struct kunit *test)
 #define WALK_FRAMES	40
 #define FEW_FRAMES	8
 
-/* A client that has another one request while stacks are delivered. */
+/* A client whose callback makes a request for another client */
 struct unwind_nested {
 	struct unwind_client	client;
 	struct unwind_nested	*requests;
@@ -293,21 +227,38 @@ static void unwind_nested_callback(struct unwind_client *client,
 				     nested->requests->client.slot, &seen);
 }
 
-/* Gives the thread user registers and a stack of WALK_FRAMES that keep a frame pointer. */
+static unsigned long unwind_test_map(struct kunit *test, unsigned long prot)
+{
+	unsigned long page = kunit_vm_mmap(test, NULL, 0, PAGE_SIZE, prot,
+					   MAP_PRIVATE | MAP_ANONYMOUS, 0);
+
+	KUNIT_ASSERT_NE(test, page, 0);
+	KUNIT_ASSERT_FALSE(test, IS_ERR_VALUE(page));
+	return page;
+}
+
+/*
+ * Gives the thread user registers, a stack of WALK_FRAMES frames that keep a frame pointer,
+ * and code that consists of calls.
+ */
 static void unwind_make_user_stack(struct kunit *test, struct pt_regs *regs)
 {
-	unsigned long stack = kunit_vm_mmap(test, NULL, 0, PAGE_SIZE, PROT_READ | PROT_WRITE,
-					    MAP_PRIVATE | MAP_ANONYMOUS, 0);
+	unsigned long code = unwind_test_map(test, PROT_READ | PROT_WRITE | PROT_EXEC);
+	unsigned long stack = unwind_test_map(test, PROT_READ | PROT_WRITE);
+	static const u8 call[8] = { 0, 0, 0, 0, 0, 0, 0xff, 0xd0 };
 	unsigned int i;
 
-	KUNIT_ASSERT_NE(test, stack, 0);
-	KUNIT_ASSERT_FALSE(test, IS_ERR_VALUE(stack));
 	for (i = 0; i < WALK_FRAMES - 1; i++) {
 		bool last = i == WALK_FRAMES - 2;
-		u64 frame[2] = { last ? 0 : stack + (i + 1) * sizeof(frame), 0x1000 + i };
+		u64 frame[2] = {
+			last ? 0 : stack + (i + 1) * sizeof(frame),
+			code + (i + 1) * sizeof(call),
+		};
 
 		KUNIT_ASSERT_EQ(test, copy_to_user((void __user *)stack + i * sizeof(frame),
 						   frame, sizeof(frame)), 0);
+		KUNIT_ASSERT_EQ(test, copy_to_user((void __user *)code + i * sizeof(call),
+						   call, sizeof(call)), 0);
 	}
 	*regs = (struct pt_regs){
 		.ip = 0x1234,
@@ -317,29 +268,51 @@ static void unwind_make_user_stack(struct kunit *test, struct pt_regs *regs)
 	};
 }
 
+/* Clients can never be unregistered, so all tests share these. */
+static struct unwind_nested unwind_late = {
+	.client.callback = unwind_nested_callback,
+	.client.max_entries = WALK_FRAMES + 1,
+};
+
+static struct unwind_nested unwind_first = {
+	.client.callback = unwind_nested_callback,
+	.client.max_entries = FEW_FRAMES,
+	.requests = &unwind_late,
+};
+
+static int unwind_register_clients(struct kunit_suite *suite)
+{
+	static bool registered;
+	int ret = 0;
+
+	/* debugfs can run the suite again. */
+	if (!registered)
+		ret = unwind_client_register(&unwind_first.client) ?:
+		      unwind_client_register(&unwind_late.client);
+	registered = true;
+	return ret;
+}
+
+static void unwind_request_is_refused_to_kernel_threads(struct kunit *test)
+{
+	u64 cookie;
+
+	KUNIT_EXPECT_EQ(test, unwind_deferred_request(&unwind_first.client, &cookie), -EINVAL);
+}
+
 /*
- * One client has its stack when another one, of more frames, requests: what was walked
- * for the first has no room for them.
+ * The first client has received its stack when a second client makes a request.  The second
+ * wants more frames than the first walk had room for.
  */
 static void unwind_late_request_for_more_frames_gets_them(struct kunit *test)
 {
-	struct unwind_nested *late, *first;
+	struct unwind_nested *late = &unwind_late, *first = &unwind_first;
 	struct pt_regs *regs = task_pt_regs(current), saved = *regs;
 	u64 *state = &current->unwind.state, seen;
 
-	first = kunit_kzalloc(test, sizeof(*first), GFP_KERNEL);
-	late = kunit_kzalloc(test, sizeof(*late), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, first);
-	KUNIT_ASSERT_NOT_NULL(test, late);
-	first->client.callback = unwind_nested_callback;
-	first->client.max_entries = FEW_FRAMES;
-	first->requests = late;
-	late->client.callback = unwind_nested_callback;
-	late->client.max_entries = WALK_FRAMES + 1;
+	first->calls = 0;
+	late->calls = 0;
 	unwind_make_user_stack(test, regs);
-	KUNIT_ASSERT_EQ(test, unwind_client_register(&first->client), 0);
-	KUNIT_EXPECT_EQ(test, unwind_client_register(&late->client), 0);
-
 	KUNIT_EXPECT_EQ(test, unwind_state_request(state, first->client.slot, &seen), 0);
 	__unwind_deferred_exec();
 	*regs = saved;
@@ -349,10 +322,7 @@ static void unwind_late_request_for_more_frames_gets_them(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, late->calls, 1);
 	KUNIT_EXPECT_EQ(test, late->nr, WALK_FRAMES);
 	KUNIT_EXPECT_EQ(test, late->end, UNWIND_USER_COMPLETE);
-
-	unwind_client_unregister(&late->client);
-	unwind_client_unregister(&first->client);
-	/* As no work was queued. */
+	/* The test has queued no work that would clear these bits. */
 	unwind_state_clear(state, UNWIND_REQUESTED | UNWIND_QUEUED);
 }
 
@@ -365,8 +335,6 @@ static struct kunit_case unwind_deferred_cases[] = {
 	KUNIT_CASE(unwind_state_leaving_keeps_what_is_due),
 	KUNIT_CASE(unwind_state_exiting_task_takes_no_request),
 	KUNIT_CASE(unwind_state_survives_concurrent_requests),
-	KUNIT_CASE(unwind_clients_are_limited_and_slots_reused),
-	KUNIT_CASE(unwind_client_that_goes_takes_its_requests_along),
 	KUNIT_CASE(unwind_request_is_refused_to_kernel_threads),
 	KUNIT_CASE(unwind_user_without_mm_finds_no_stack),
 	KUNIT_CASE(unwind_late_request_for_more_frames_gets_them),
@@ -375,6 +343,7 @@ static struct kunit_case unwind_deferred_cases[] = {
 
 static struct kunit_suite unwind_deferred_suite = {
 	.name = "unwind_deferred",
+	.suite_init = unwind_register_clients,
 	.test_cases = unwind_deferred_cases,
 };
 

@@ -7,9 +7,9 @@
  *	sframe_build_row(&build, start, cfa_fp, nr, (s8[]){ cfa, fp });
  *	sframe_build_finish(&build, table_address, text_address);
  *
- * Rows belong to the function before them, functions come sorted; all starts and
- * words are one byte wide.  In version 3, sframe_build_flexible() makes the last
- * function a flexible one; its rows' words are then controls and offsets.
+ * A row belongs to the function added last.  The caller adds functions in order.  All starts
+ * and words are one byte wide.  In version 3, sframe_build_flexible() makes the last function
+ * flexible: the words of its rows are then control words and offsets.
  */
 #ifndef _KERNEL_UNWIND_TESTS_SFRAME_BUILDER_H
 #define _KERNEL_UNWIND_TESTS_SFRAME_BUILDER_H
@@ -26,14 +26,14 @@ struct sframe_build {
 	struct sframe_header	header;
 	struct sframe_fde	fdes[SFRAME_BUILD_FDES];
 	u8			fres[SFRAME_BUILD_FRES];
-	/* The finished table. */
+	/* The finished table */
 	u8			bytes[sizeof(struct sframe_header) +
 				      SFRAME_BUILD_FDES * sizeof(struct sframe_fde) +
 				      SFRAME_BUILD_FRES];
 	u32			len;
 };
 
-/* The control words of flexible functions' rules, by DWARF number. */
+/* Control words of the rules of flexible functions, by DWARF number of the register */
 #define SFRAME_BUILD_REG(reg)	\
 	((reg) << SFRAME_V3_CONTROL_REG_SHIFT | SFRAME_V3_CONTROL_REG)
 #define SFRAME_BUILD_MEM(reg)	\
@@ -54,7 +54,7 @@ static inline bool sframe_build_is_v3(const struct sframe_build *build)
 	return build->header.preamble.version == SFRAME_VERSION_3;
 }
 
-/* The last function's attributes, in version 3. */
+/* Get the attributes of the last function.  Version 3 only. */
 static inline struct sframe_v3_attributes *
 sframe_build_attributes(struct sframe_build *build)
 {
@@ -127,7 +127,7 @@ static inline void sframe_build_put_fde(struct sframe_build *build, u32 index,
 		memcpy(fdes + index * sizeof(fde), &fde, sizeof(fde));
 }
 
-/* Lay the table out for the address @table, with its text at @text. */
+/* Lay out the table for address @table and text at @text. */
 static inline void sframe_build_finish(struct sframe_build *build, u64 table,
 				       u64 text)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The tables of a process, and walks over stacks by them.
+ * Tests the tables of a process and walks that use them.
  *
- * Each test runs in a kernel thread with a user address space of its own, in
- * which text, table and stack are pages that it fills itself:
+ * Each test runs in a kernel thread with a user address space of its own.  The test fills the
+ * pages for text, table and stack itself:
  *
  *	text + 0x00-0x1f	leaf: CFA = SP + 8
  *	text + 0x20-0x2f	middle: CFA = SP + 16
@@ -22,14 +22,13 @@
 #include <linux/sframe.h>
 #include <linux/sizes.h>
 #include <linux/uaccess.h>
+#include <linux/unaligned.h>
 #include <linux/unwind_user.h>
 
 #include <asm/unwind_user.h>
 
 #include "../file.h"
-#include "../row_pack.h"
 #include "../sframe.h"
-#include "../user.h"
 #include "sframe_builder.h"
 
 #define LEAF		0x00
@@ -46,9 +45,9 @@ struct sframe_test {
 	unsigned long		text;
 	unsigned long		table;
 	unsigned long		stack;
-	/* What R10 is in the innermost frame. */
+	/* R10 in the innermost frame */
 	unsigned long		r10;
-	/* How sframe_test_walk() reads. */
+	/* How sframe_test_walk() reads user memory */
 	enum unwind_user_access	access;
 };
 
@@ -66,6 +65,24 @@ static void sframe_test_write(struct kunit *test, unsigned long to,
 			      const void *from, size_t len)
 {
 	KUNIT_ASSERT_EQ(test, copy_to_user((void __user *)to, from, len), 0);
+}
+
+/* Write a call of @target right before @ip; both are offsets in the text. */
+static void sframe_test_write_call(struct kunit *test, unsigned long ip, long target)
+{
+	struct sframe_test *t = test->priv;
+	u8 code[5] = { 0xe8 };
+
+	put_unaligned_le32(target - ip, code + 1);
+	sframe_test_write(test, t->text + ip - sizeof(code), code, sizeof(code));
+}
+
+static void sframe_test_write_indirect_call(struct kunit *test, unsigned long ip)
+{
+	struct sframe_test *t = test->priv;
+	static const u8 code[] = { 0xff, 0xd1 };
+
+	sframe_test_write(test, t->text + ip - sizeof(code), code, sizeof(code));
 }
 
 static int sframe_test_init(struct kunit *test)
@@ -95,21 +112,26 @@ static int sframe_test_init(struct kunit *test)
 			  ARCH_UNWIND_SIGRETURN_LEN);
 
 	t->region.sframe_start = t->table;
-	/* As linkers leave it: longer than the table. */
+	/* Linkers may leave a section that is larger than the table. */
 	t->region.sframe_size = t->build.len + 64;
 	t->region.text_start = t->text;
 	t->region.text_size = TEXT_SIZE;
 	return 0;
 }
 
-/* As prctl() does for the program, with the table read in place. */
-static int sframe_test_add(struct kunit *test, const struct sframe_region *region)
+/* Write @region to user memory and return its address there, for prctl(). */
+static unsigned long sframe_test_put(struct kunit *test, const struct sframe_region *region)
 {
 	struct sframe_test *t = test->priv;
 	unsigned long at = t->table + PAGE_SIZE - sizeof(*region);
 
 	sframe_test_write(test, at, region, sizeof(*region));
-	return sframe_prctl_add(at, sizeof(*region), SFRAME_ADD_LAZY);
+	return at;
+}
+
+static int sframe_test_add(struct kunit *test, const struct sframe_region *region)
+{
+	return sframe_prctl_add(sframe_test_put(test, region), sizeof(*region), 0);
 }
 
 static void sframe_test_register(struct kunit *test)
@@ -135,7 +157,7 @@ static void sframe_test_walk(struct kunit *test, struct unwind_user_trace *trace
 	unwind_user(trace, &regs, t->access);
 }
 
-/* @want has offsets in the text, the innermost frame first. */
+/* Expect the frames in @want: offsets in the text, innermost frame first. */
 static void sframe_test_expect(struct kunit *test,
 			       const struct unwind_user_trace *trace,
 			       enum unwind_user_end end, unsigned int nr,
@@ -191,7 +213,7 @@ static void sframe_walk_goes_on_by_frame_pointer_without_table(struct kunit *tes
 {
 	struct sframe_test *t = test->priv;
 	u64 stack[] = {
-		/* leaf's caller keeps a frame pointer, its caller has a row */
+		/* The caller of leaf keeps a frame pointer; the next caller has a row. */
 		t->text + NO_TABLE, 0x1111,
 		t->stack + 0x38, t->text + MIDDLE + 8,
 		0x2222, t->text + OUTERMOST + 2,
@@ -200,9 +222,153 @@ static void sframe_walk_goes_on_by_frame_pointer_without_table(struct kunit *tes
 
 	sframe_test_register(test);
 	sframe_test_write(test, t->stack, stack, sizeof(stack));
+	sframe_test_write_call(test, MIDDLE + 8, NO_TABLE);
 	sframe_test_walk(test, &trace, LEAF, 0, 0x10);
 	sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 4,
 			   (u64[]){ LEAF, NO_TABLE, MIDDLE + 8, OUTERMOST + 2 });
+
+	/* A word that does not follow a call, or is no address of code, ends the walk. */
+	sframe_test_write(test, t->text + MIDDLE + 3, (u8[]){ 0x90 }, 1);
+	sframe_test_walk(test, &trace, LEAF, 0, 0x10);
+	sframe_test_expect(test, &trace, UNWIND_USER_NO_ROW, 2,
+			   (u64[]){ LEAF, NO_TABLE });
+	stack[3] = t->stack;
+	sframe_test_write(test, t->stack, stack, sizeof(stack));
+	sframe_test_walk(test, &trace, LEAF, 0, 0x10);
+	sframe_test_expect(test, &trace, UNWIND_USER_NO_ROW, 2,
+			   (u64[]){ LEAF, NO_TABLE });
+}
+
+/* A frame like that of a JIT's trampoline: one word of room, then the return address */
+static void sframe_walk_looks_for_a_return_address_without_table(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	u64 stack[] = { 0x1111, t->text + MIDDLE + 8, 0x2222, t->text + OUTERMOST + 2 };
+	u64 no_frame[] = { 0x3333, 0x4444 };
+	enum unwind_user_access access;
+	DEFINE_TRACE(trace);
+
+	sframe_test_register(test);
+	sframe_test_write(test, t->stack + 0x800, no_frame, sizeof(no_frame));
+	sframe_test_write(test, t->stack, stack, sizeof(stack));
+	sframe_test_write_indirect_call(test, MIDDLE + 8);
+	sframe_test_write_call(test, OUTERMOST + 2, MIDDLE);
+	for (access = UNWIND_USER_RESIDENT; access <= UNWIND_USER_FAULTABLE; access++) {
+		t->access = access;
+		sframe_test_walk(test, &trace, NO_TABLE, 0, 0x800);
+		sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 3,
+				   (u64[]){ NO_TABLE, MIDDLE + 8, OUTERMOST + 2 });
+	}
+	/* A direct call has to target the code of the frame. */
+	sframe_test_write_call(test, MIDDLE + 8, NO_TABLE);
+	sframe_test_walk(test, &trace, NO_TABLE + 4, 0, 0x800);
+	KUNIT_EXPECT_EQ(test, trace.end, UNWIND_USER_COMPLETE);
+	sframe_test_write_call(test, MIDDLE + 8, NO_TABLE + 8);
+	sframe_test_walk(test, &trace, NO_TABLE + 4, 0, 0x800);
+	sframe_test_expect(test, &trace, UNWIND_USER_NO_ROW, 1, (u64[]){ NO_TABLE + 4 });
+}
+
+/* Otherwise the walk would report stale return addresses of earlier calls. */
+static void sframe_walk_forgets_a_guess_that_leads_nowhere(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	u64 stack[] = { t->text + MIDDLE + 8, 0x1111, t->text + OUTERMOST + 2 };
+	u64 no_frame[] = { 0x3333, 0x4444 };
+	DEFINE_TRACE(trace);
+
+	sframe_test_register(test);
+	sframe_test_write(test, t->stack + 0x800, no_frame, sizeof(no_frame));
+	sframe_test_write(test, t->stack, stack, sizeof(stack));
+	sframe_test_write_indirect_call(test, MIDDLE + 8);
+	sframe_test_walk(test, &trace, NO_TABLE, 0, 0x800);
+	sframe_test_expect(test, &trace, UNWIND_USER_NO_ROW, 1, (u64[]){ NO_TABLE });
+	/* A frame pointer of 0 ends the walk, unless a scan leads to the outermost frame. */
+	sframe_test_walk(test, &trace, NO_TABLE, 0, -1);
+	sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 1, (u64[]){ NO_TABLE });
+	sframe_test_write_call(test, OUTERMOST + 2, MIDDLE);
+	sframe_test_walk(test, &trace, NO_TABLE, 0, -1);
+	sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 3,
+			   (u64[]){ NO_TABLE, MIDDLE + 8, OUTERMOST + 2 });
+}
+
+#define GUESSED		400
+/* Walk a stack of frames without tables; each has @words words, the return address last. */
+static void sframe_test_guess(struct kunit *test, struct unwind_user_trace *trace,
+			      unsigned int words)
+{
+	struct sframe_test *t = test->priv;
+	unsigned int i, nr = GUESSED * words;
+	size_t size = (nr + 8) * sizeof(u64);
+	u64 *stack = kunit_kzalloc(test, size, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, stack);
+	t->stack = kunit_vm_mmap(test, NULL, 0, size, PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS, 0);
+	KUNIT_ASSERT_FALSE(test, IS_ERR_OR_NULL((void *)t->stack));
+	for (i = words - 1; i < nr; i += words)
+		stack[i] = t->text + NO_TABLE + 16;
+	stack[nr - 1] = t->text + OUTERMOST + 2;
+	sframe_test_write(test, t->stack + sizeof(u64), stack, size - sizeof(u64));
+	/* The frame pointer lies below the stack pointer, so the walk has to scan. */
+	sframe_test_walk(test, trace, NO_TABLE, sizeof(u64), 0);
+}
+
+/* A hostile stack must not make a walk in NMI scan forever. */
+static void sframe_walk_rejects_so_many_words(struct kunit *test)
+{
+	struct unwind_user_trace trace = { .max = 2 * GUESSED };
+
+	trace.entries = kunit_kcalloc(test, trace.max, sizeof(u64), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, trace.entries);
+	sframe_test_register(test);
+	sframe_test_write_indirect_call(test, NO_TABLE + 16);
+	sframe_test_write_indirect_call(test, OUTERMOST + 2);
+	sframe_test_guess(test, &trace, 2);
+	KUNIT_EXPECT_EQ(test, trace.end, UNWIND_USER_COMPLETE);
+	KUNIT_EXPECT_EQ(test, trace.nr, GUESSED + 1);
+	/* The scans would reject 1200 words, which is more than a walk may. */
+	sframe_test_guess(test, &trace, 4);
+	KUNIT_EXPECT_EQ(test, trace.end, UNWIND_USER_NO_ROW);
+	KUNIT_EXPECT_EQ(test, trace.nr, 1);
+}
+
+static void sframe_calls_are_told_by_their_code(struct kunit *test)
+{
+	static const struct {
+		const char	*what;
+		u8		len;
+		u8		code[7];
+		bool		is_call;
+	} cases[] = {
+		{ "*%rax", 2, { 0xff, 0xd0 }, true },
+		{ "*%r11", 3, { 0x41, 0xff, 0xd3 }, true },
+		{ "*(%rax)", 2, { 0xff, 0x10 }, true },
+		{ "*(%rsp)", 3, { 0xff, 0x14, 0x24 }, true },
+		{ "*8(%rbp)", 3, { 0xff, 0x55, 0x08 }, true },
+		{ "*8(%rsp)", 4, { 0xff, 0x54, 0x24, 0x08 }, true },
+		{ "*(%rax,%rcx,8)", 3, { 0xff, 0x14, 0xc8 }, true },
+		{ "*0x10(%rip)", 6, { 0xff, 0x15, 0x10, 0, 0, 0 }, true },
+		{ "*0x100(%rax)", 6, { 0xff, 0x90, 0, 1, 0, 0 }, true },
+		{ "*0x100(%rsp)", 7, { 0xff, 0x94, 0x24, 0, 1, 0, 0 }, true },
+		{ "*0x100(,%rax,8)", 7, { 0xff, 0x14, 0xc5, 0, 1, 0, 0 }, true },
+		{ "jmp *%rax", 2, { 0xff, 0xe0 }, false },
+		{ "push (%rax)", 2, { 0xff, 0x30 }, false },
+		{ "cut off", 5, { 0xff, 0x15, 0x10, 0, 0 }, false },
+		{ "too long", 3, { 0xff, 0xd0, 0x90 }, false },
+		{ "one byte", 1, { 0xff }, false },
+	};
+	unsigned long target;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		KUNIT_EXPECT_EQ_MSG(test,
+				    arch_unwind_is_indirect_call(cases[i].code, cases[i].len),
+				    cases[i].is_call, "%s", cases[i].what);
+	KUNIT_EXPECT_TRUE(test, arch_unwind_is_direct_call((u8[]){ 0xe8, 0xfb, 0xff, 0xff, 0xff },
+							   5, 0x1005, &target));
+	KUNIT_EXPECT_EQ(test, target, 0x1000);
+	KUNIT_EXPECT_FALSE(test, arch_unwind_is_direct_call((u8[]){ 0xfb, 0xff, 0xff, 0xff },
+							    4, 0x1005, &target));
 }
 
 static void sframe_walk_follows_a_signal_frame(struct kunit *test)
@@ -215,7 +381,7 @@ static void sframe_walk_follows_a_signal_frame(struct kunit *test)
 	DEFINE_TRACE(trace);
 
 	sframe_test_register(test);
-	/* The handler runs at 0x800, above what it interrupted at 0. */
+	/* The handler's stack is at 0x800, above the interrupted stack at 0. */
 	sframe_test_write(test, t->stack + 0x800, handler, sizeof(handler));
 	sframe_test_write(test, context + ARCH_UNWIND_SIGFRAME_IP, &ip, 8);
 	sframe_test_write(test, context + ARCH_UNWIND_SIGFRAME_SP, &sp, 8);
@@ -223,9 +389,33 @@ static void sframe_walk_follows_a_signal_frame(struct kunit *test)
 	sframe_test_write(test, t->stack, interrupted, sizeof(interrupted));
 
 	sframe_test_walk(test, &trace, LEAF + 8, 0x800, -1);
-	/* The interrupted instruction is looked up where it is: byte 0 of leaf. */
+	/* The interrupted instruction is byte 0 of leaf: its lookup must not subtract 1. */
 	sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 4,
 			   (u64[]){ LEAF + 8, TRAMPOLINE, LEAF, OUTERMOST + 2 });
+}
+
+/*
+ * A handler that keeps a frame pointer returns to the signal trampoline, although no call
+ * instruction precedes that.
+ */
+static void sframe_walk_leaves_a_handler_without_table(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	u64 handler[] = { 0x1111, t->text + TRAMPOLINE };
+	u64 interrupted[] = { t->text + OUTERMOST + 2 };
+	u64 ip = t->text + LEAF, sp = t->stack, fp = 0;
+	unsigned long context = t->stack + 0x810;
+	DEFINE_TRACE(trace);
+
+	sframe_test_register(test);
+	sframe_test_write(test, t->stack + 0x800, handler, sizeof(handler));
+	sframe_test_write(test, context + ARCH_UNWIND_SIGFRAME_IP, &ip, 8);
+	sframe_test_write(test, context + ARCH_UNWIND_SIGFRAME_SP, &sp, 8);
+	sframe_test_write(test, context + ARCH_UNWIND_SIGFRAME_FP, &fp, 8);
+	sframe_test_write(test, t->stack, interrupted, sizeof(interrupted));
+	sframe_test_walk(test, &trace, NO_TABLE, 0x7f0, 0x800);
+	sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 4,
+			   (u64[]){ NO_TABLE, TRAMPOLINE, LEAF, OUTERMOST + 2 });
 }
 
 #define REALIGNED	0x20
@@ -234,10 +424,10 @@ static void sframe_walk_follows_a_signal_frame(struct kunit *test)
 #define SIGNAL		0x40
 
 /*
- * A table of version 3 in place of the other:
+ * Registers a table of version 3 instead of the usual one:
  *
  *	text + 0x00-0x1f	leaf: CFA = SP + 8
- *	text + 0x20-0x2f	realigned: CFA = R10, from its byte 8 on *(FP - 16)
+ *	text + 0x20-0x2f	realigned: CFA = R10, *(FP - 16) from its byte 8 on
  *	text + 0x30-0x3f	outermost
  *	text + 0x40-0x4f	signal: SP, IP and FP at SP + 16, 8 and 0
  */
@@ -270,11 +460,11 @@ static void sframe_walk_follows_a_realigned_stack(struct kunit *test)
 {
 	struct sframe_test *t = test->priv;
 	u64 stack[] = {
-		/* leaf's return, then the realigned frame with its FP at 0x20 */
+		/* The return address of leaf, then the realigned frame with FP at 0x20 */
 		t->text + REALIGNED_SET + 4, 0x1111,
 		t->stack + 0x40, 0x1111,
 		0x2222, 0x1111,
-		/* The CFA that it saved is 0x40. */
+		/* The realigned frame has saved 0x40 as its CFA. */
 		0x1111, t->text + MARKED + 4,
 	};
 	DEFINE_TRACE(trace);
@@ -285,7 +475,7 @@ static void sframe_walk_follows_a_realigned_stack(struct kunit *test)
 	sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 3,
 			   (u64[]){ LEAF, REALIGNED_SET + 4, MARKED + 4 });
 
-	/* Innermost, before it has saved anything. */
+	/* The realigned function is innermost and has not saved anything yet. */
 	t->r10 = t->stack + 0x40;
 	sframe_test_walk(test, &trace, REALIGNED, 0x8, -1);
 	sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 2,
@@ -299,7 +489,7 @@ static void sframe_walk_without_register_says_so(struct kunit *test)
 	DEFINE_TRACE(trace);
 
 	sframe_test_register_v3(test);
-	/* It is the innermost frame's, and not that of its caller. */
+	/* R10 is known in the innermost frame only; its caller needs it. */
 	t->r10 = t->stack + 0x40;
 	sframe_test_write(test, t->stack, stack, sizeof(stack));
 	sframe_test_walk(test, &trace, LEAF, 0, -1);
@@ -328,11 +518,11 @@ static void sframe_walk_knows_registers_that_a_signal_saved(struct kunit *test)
 			   (u64[]){ LEAF, TRAMPOLINE, REALIGNED + 4, MARKED + 4 });
 }
 
-/* The table says it of code that is not known for a signal's trampoline. */
+/* The table marks the signal frame; the code is not that of a signal trampoline. */
 static void sframe_walk_follows_a_marked_signal_frame(struct kunit *test)
 {
 	struct sframe_test *t = test->priv;
-	/* What it interrupted is further down: another stack.  Byte 0 of leaf. */
+	/* The signal interrupted byte 0 of leaf, on another stack further down. */
 	u64 frame[] = { 0, t->text + LEAF, t->stack };
 	u64 stack[] = { t->text + MARKED + 4 };
 	DEFINE_TRACE(trace);
@@ -345,7 +535,7 @@ static void sframe_walk_follows_a_marked_signal_frame(struct kunit *test)
 			   (u64[]){ SIGNAL + 4, LEAF, MARKED + 4 });
 }
 
-/* A signal's frame may lead anywhere; the caller's room ends the walk. */
+/* A signal frame may lead to any stack pointer, so only the caller's room ends the walk. */
 static void sframe_walk_ends_in_a_circle_of_signal_frames(struct kunit *test)
 {
 	struct sframe_test *t = test->priv;
@@ -398,13 +588,13 @@ static void sframe_walk_without_rule_says_so(struct kunit *test)
 {
 	DEFINE_TRACE(trace);
 
-	/* A frame pointer register that holds something else. */
+	/* The frame pointer register does not hold a frame pointer. */
 	sframe_test_walk(test, &trace, NO_TABLE, 0x100, 0x80);
 	sframe_test_expect(test, &trace, UNWIND_USER_NO_TABLE, 1,
 			   (u64[]){ NO_TABLE });
 }
 
-/* With what is in memory, and no more: the stack and the table are. */
+/* An immediate walk succeeds if the stack is resident. */
 static void sframe_walk_with_faults_disabled(struct kunit *test)
 {
 	struct sframe_test *t = test->priv;
@@ -419,46 +609,7 @@ static void sframe_walk_with_faults_disabled(struct kunit *test)
 			   (u64[]){ LEAF, MIDDLE + 4, OUTERMOST + 2 });
 }
 
-/* Fills the row cache with what the stack of @stack needs. */
-static void sframe_test_warm(struct kunit *test)
-{
-	struct sframe_test *t = test->priv;
-	u64 stack[] = { t->text + MIDDLE + 4, 0x1111, t->text + OUTERMOST + 2 };
-	DEFINE_TRACE(trace);
-
-	if (!IS_ENABLED(CONFIG_UNWIND_ROW_CACHE))
-		kunit_skip(test, "no row cache in this kernel");
-	sframe_test_register(test);
-	sframe_test_write(test, t->stack, stack, sizeof(stack));
-	t->access = UNWIND_USER_FAULTABLE;
-	sframe_test_walk(test, &trace, LEAF, 0, -1);
-	KUNIT_ASSERT_EQ(test, trace.end, UNWIND_USER_COMPLETE);
-}
-
-/*
- * Whoever changes a table in place learns what a row is that was found before: this
- * shows that rows come from there, and that they are the same.
- */
-static void sframe_rows_need_no_table_once_found(struct kunit *test)
-{
-	struct sframe_test *t = test->priv;
-	enum unwind_user_access access;
-	DEFINE_TRACE(trace);
-
-	sframe_test_warm(test);
-	KUNIT_ASSERT_EQ(test, clear_user((void __user *)t->table, t->build.len), 0);
-	for (access = UNWIND_USER_RESIDENT; access <= UNWIND_USER_FAULTABLE; access++) {
-		t->access = access;
-		sframe_test_walk(test, &trace, LEAF, 0, -1);
-		sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 3,
-				   (u64[]){ LEAF, MIDDLE + 4, OUTERMOST + 2 });
-	}
-	/* Another address of the same function has no row yet. */
-	sframe_test_walk(test, &trace, LEAF + 4, 0, -1);
-	KUNIT_EXPECT_EQ(test, trace.nr, 1);
-}
-
-/* The code is mapped over, and another table says something else of the same place. */
+/* The text is mapped over, and another table describes the new text at the same address. */
 static void sframe_rows_go_with_their_table(struct kunit *test)
 {
 	struct sframe_test *t = test->priv;
@@ -467,7 +618,7 @@ static void sframe_rows_go_with_their_table(struct kunit *test)
 	unsigned long addr;
 	DEFINE_TRACE(trace);
 
-	sframe_test_warm(test);
+	sframe_test_register(test);
 	addr = vm_mmap(NULL, t->text, PAGE_SIZE, PROT_READ | PROT_EXEC,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, 0);
 	KUNIT_ASSERT_EQ(test, addr, t->text);
@@ -494,14 +645,14 @@ static void sframe_rows_go_with_their_table(struct kunit *test)
 }
 
 /*
- * A table that has the function, and no row for it: that is known, and nothing goes on
- * by a frame pointer that it may not have.
+ * The table has the function but no rows for it.  The walk must not go on by a frame pointer,
+ * which the function may not keep.
  */
 static void sframe_walk_ends_in_a_function_without_rows(struct kunit *test)
 {
 	struct sframe_test *t = test->priv;
 	u64 stack[] = { t->text + MIDDLE + 4, 0x1111, 0x2222 };
-	/* Where a frame pointer would lead on to. */
+	/* The frame that the frame pointer would lead to */
 	u64 frame[] = { 0, t->text + NO_TABLE };
 	enum unwind_user_access access;
 	DEFINE_TRACE(trace);
@@ -515,144 +666,23 @@ static void sframe_walk_ends_in_a_function_without_rows(struct kunit *test)
 	sframe_test_write(test, t->stack, stack, sizeof(stack));
 	sframe_test_write(test, t->stack + 64, frame, sizeof(frame));
 	sframe_test_register(test);
-	/* The first finds no row cache, the last two do. */
 	for (access = UNWIND_USER_RESIDENT; access <= UNWIND_USER_FAULTABLE; access++) {
 		t->access = access;
 		sframe_test_walk(test, &trace, LEAF, 0, 64);
 		sframe_test_expect(test, &trace, UNWIND_USER_NO_RULE, 2,
 				   (u64[]){ LEAF, MIDDLE + 4 });
 	}
-	t->access = UNWIND_USER_RESIDENT;
-	sframe_test_walk(test, &trace, LEAF, 0, 64);
-	sframe_test_expect(test, &trace, UNWIND_USER_NO_RULE, 2,
-			   (u64[]){ LEAF, MIDDLE + 4 });
 }
 
-#define ENDLESS_BYTES	SZ_1M
-
-/* A function of as many rows as a field can say, which all start at its first byte. */
-static unsigned long sframe_test_endless(struct kunit *test)
-{
-	unsigned long addr = kunit_vm_mmap(test, NULL, 0, ENDLESS_BYTES,
-					   PROT_READ | PROT_WRITE,
-					   MAP_PRIVATE | MAP_ANONYMOUS, 0);
-	struct sframe_test *t = test->priv;
-	u8 *rows = kunit_kmalloc(test, 3 * SZ_1K, GFP_KERNEL);
-	unsigned long at;
-
-	KUNIT_ASSERT_FALSE(test, IS_ERR_OR_NULL((void *)addr));
-	KUNIT_ASSERT_NOT_NULL(test, rows);
-	for (at = 0; at < 3 * SZ_1K; at += 3)
-		memcpy(rows + at, (u8[]){ 0, SFRAME_FRE_CFA_BASE_SP | 1 << 1, 8 }, 3);
-	sframe_build_start(&t->build, SFRAME_VERSION_2);
-	sframe_build_function(&t->build, LEAF, 0x20, SFRAME_FRE_ADDR1, 0);
-	t->build.fdes[0].num_fres = U32_MAX;
-	sframe_build_finish(&t->build, addr, t->text);
-	at = addr + t->build.len;
-	t->build.header.fre_len = (addr + ENDLESS_BYTES - at) / (3 * SZ_1K) * 3 * SZ_1K;
-	sframe_test_write(test, addr, t->build.bytes, t->build.len);
-	sframe_test_write(test, addr, &t->build.header, sizeof(t->build.header));
-	for (; at + 3 * SZ_1K <= addr + ENDLESS_BYTES; at += 3 * SZ_1K)
-		sframe_test_write(test, at, rows, 3 * SZ_1K);
-	return addr;
-}
-
-static void sframe_walk_ends_when_it_has_passed_too_many_rows(struct kunit *test)
-{
-	struct sframe_test *t = test->priv;
-	enum unwind_user_access access;
-	DEFINE_TRACE(trace);
-
-	t->region.sframe_start = sframe_test_endless(test);
-	t->region.sframe_size = ENDLESS_BYTES;
-	sframe_test_register(test);
-	for (access = UNWIND_USER_RESIDENT; access <= UNWIND_USER_FAULTABLE; access++) {
-		t->access = access;
-		sframe_test_walk(test, &trace, LEAF, 0, -1);
-		sframe_test_expect(test, &trace, UNWIND_USER_BUDGET, 1,
-				   (u64[]){ LEAF });
-	}
-}
-
-static void sframe_walk_counts_searches(struct kunit *test)
-{
-	struct sframe_test *t = test->priv;
-	DEFINE_TRACE(trace);
-
-	sframe_test_warm(test);
-	t->access = UNWIND_USER_RESIDENT;
-	sframe_test_walk(test, &trace, LEAF, 0, -1);
-	KUNIT_EXPECT_EQ(test, trace.nr, 3);
-	KUNIT_EXPECT_EQ(test, trace.searched, 0);
-	/* Of another instruction, with the same callers. */
-	sframe_test_walk(test, &trace, LEAF + 4, 0, -1);
-	KUNIT_EXPECT_EQ(test, trace.searched, 1);
-
-	/* The rows go with their table. */
-	KUNIT_ASSERT_EQ(test, vm_munmap(t->text, PAGE_SIZE), 0);
-	sframe_test_walk(test, &trace, LEAF, 0, -1);
-	KUNIT_EXPECT_EQ(test, trace.searched, trace.nr);
-}
-
-static void sframe_test_pack(struct kunit *test, u64 ip, s32 cfa, s32 fp, bool fits)
-{
-	const struct sframe_row row = {
-		.cfa = { .base = SFRAME_BASE_SP, .offset = cfa },
-		.ra = { .base = SFRAME_BASE_CFA, .offset = -8, .deref = true },
-		.fp = { .base = SFRAME_BASE_CFA, .offset = fp, .deref = true },
-		.plain = true,
-	};
-	u64 word = row_pack(ip, 0, &row);
-	struct sframe_row back;
-
-	KUNIT_EXPECT_EQ_MSG(test, !!word, fits, "%#llx %d %d", ip, cfa, fp);
-	if (!word)
-		return;
-	KUNIT_EXPECT_TRUE(test, row_is_at(word, ip));
-	KUNIT_EXPECT_FALSE(test, row_is_at(word, ip ^ 0x1000));
-	KUNIT_EXPECT_EQ(test, row_unpack(word, &back), 0);
-	KUNIT_EXPECT_EQ(test, back.cfa.offset, cfa);
-	KUNIT_EXPECT_EQ(test, back.fp.offset, fp);
-}
-
-static void sframe_rows_are_packed_whole_or_not_at_all(struct kunit *test)
-{
-	const u64 ip = 0x401234, top = BIT_ULL(47);
-
-	/* Distances at the ends of what a word holds. */
-	sframe_test_pack(test, ip, 16, -16, true);
-	sframe_test_pack(test, ip, 0, -4088, true);
-	sframe_test_pack(test, ip, 131064, -16, true);
-	sframe_test_pack(test, ip, 131072, -16, false);
-	sframe_test_pack(test, ip, 16, -4096, false);
-	/* The return address is there; or above it. */
-	sframe_test_pack(test, ip, 16, -8, false);
-	sframe_test_pack(test, ip, 16, 16, false);
-	/* No words, or down the stack. */
-	sframe_test_pack(test, ip, 12, -16, false);
-	sframe_test_pack(test, ip, 16, -20, false);
-	sframe_test_pack(test, ip, -8, -16, false);
-	sframe_test_pack(test, ip, S32_MIN, S32_MIN, false);
-	sframe_test_pack(test, ip, S32_MAX, S32_MAX, false);
-	/* Addresses. */
-	sframe_test_pack(test, 0, 16, -16, true);
-	sframe_test_pack(test, top - 1, 16, -16, true);
-	sframe_test_pack(test, top, 16, -16, false);
-	sframe_test_pack(test, ~0ULL, 16, -16, false);
-}
-
-/* Whether the table of @ip (an offset in the text) is found. */
+/* Look up the row of @ip, an offset in the text.  Returns the result of sframe_find(). */
 static int sframe_test_lookup(struct kunit *test, unsigned long ip)
 {
-	struct sframe_reader reader = {
-		.read = unwind_user_read_faultable,
-		.budget = 4096,
-	};
 	struct sframe_test *t = test->priv;
-	unsigned int searched = 0;
-	struct sframe_row row;
+	struct sframe_cursor cursor = { };
+	const struct sframe_row *row;
 
-	return sframe_lookup(&reader, t->text + ip, &row, &searched);
+	guard(rcu)();
+	return sframe_find(&cursor, t->text + ip, &row);
 }
 
 static void sframe_register_refuses_bad_regions(struct kunit *test)
@@ -669,11 +699,11 @@ static void sframe_register_refuses_bad_regions(struct kunit *test)
 	bad = t->region;
 	bad.text_start = TASK_SIZE_MAX - 8;
 	KUNIT_EXPECT_EQ(test, sframe_test_add(test, &bad), -EINVAL);
-	/* Not executable: */
+	/* The text is not executable. */
 	bad = t->region;
 	bad.text_start = t->stack;
 	KUNIT_EXPECT_EQ(test, sframe_test_add(test, &bad), -EFAULT);
-	/* Not mapped: */
+	/* The table is not mapped. */
 	KUNIT_ASSERT_EQ(test, vm_munmap(t->stack, PAGE_SIZE), 0);
 	bad = t->region;
 	bad.sframe_start = t->stack;
@@ -696,12 +726,35 @@ static void sframe_tables_go_with_their_text(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sframe_test_lookup(test, LEAF), -ENXIO);
 }
 
-static void sframe_tables_go_with_their_own_bytes(struct kunit *test)
+static void sframe_tables_outlive_their_own_bytes(struct kunit *test)
 {
 	struct sframe_test *t = test->priv;
 
 	sframe_test_register(test);
 	KUNIT_ASSERT_EQ(test, vm_munmap(t->table, PAGE_SIZE), 0);
+	KUNIT_EXPECT_EQ(test, sframe_test_lookup(test, LEAF), 0);
+}
+
+static void sframe_tables_are_removed_by_their_place(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	struct sframe_region region = t->region;
+	unsigned long at = sframe_test_put(test, &region);
+
+	KUNIT_EXPECT_EQ(test, sframe_prctl_remove(at, sizeof(region)), -ENOENT);
+	sframe_test_register(test);
+	region.text_start += 16;
+	sframe_test_put(test, &region);
+	KUNIT_EXPECT_EQ(test, sframe_prctl_remove(at, sizeof(region)), -ENOENT);
+	region.sframe_start += 8;
+	region.text_size = 0;
+	sframe_test_put(test, &region);
+	KUNIT_EXPECT_EQ(test, sframe_prctl_remove(at, sizeof(region)), -ENOENT);
+	KUNIT_EXPECT_EQ(test, sframe_test_lookup(test, LEAF), 0);
+	/* A text_size of 0 matches any text. */
+	region.sframe_start -= 8;
+	sframe_test_put(test, &region);
+	KUNIT_EXPECT_EQ(test, sframe_prctl_remove(at, sizeof(region)), 0);
 	KUNIT_EXPECT_EQ(test, sframe_test_lookup(test, LEAF), -ENXIO);
 }
 
@@ -715,11 +768,11 @@ static void sframe_tables_go_when_their_text_is_mapped_over(struct kunit *test)
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, 0);
 	KUNIT_ASSERT_EQ(test, addr, t->text);
 	KUNIT_EXPECT_EQ(test, sframe_test_lookup(test, LEAF), -ENXIO);
-	/* And the place is free for another table. */
+	/* Another table may be registered for the new text. */
 	KUNIT_EXPECT_EQ(test, sframe_test_add(test, &t->region), 0);
 }
 
-/* What sframe_test_lookup() of leaf says in a forked copy of this test's mm. */
+/* Look up leaf in a forked copy of this test's mm. */
 static int sframe_test_lookup_forked(struct kunit *test)
 {
 	struct mm_struct *mm = mm_alloc(), *oldmm = current->mm;
@@ -741,15 +794,14 @@ static int sframe_test_lookup_forked(struct kunit *test)
 	return ret;
 }
 
-static void sframe_tables_are_copied_by_fork(struct kunit *test)
+static void sframe_tables_are_shared_by_fork(struct kunit *test)
 {
 	sframe_test_register(test);
-	/* The copy is there; what it speaks of is not mapped in the other mm. */
-	KUNIT_EXPECT_EQ(test, sframe_test_lookup_forked(test), -EFAULT);
+	KUNIT_EXPECT_EQ(test, sframe_test_lookup_forked(test), 0);
 	KUNIT_EXPECT_EQ(test, sframe_test_lookup(test, LEAF), 0);
 }
 
-/* Else the table would describe what the child maps there. */
+/* Otherwise the table would cover text that the child maps there later. */
 static void sframe_tables_stay_behind_with_memory_that_does(struct kunit *test)
 {
 	struct sframe_test *t = test->priv;
@@ -792,7 +844,7 @@ static void sframe_discovered_table_gives_way(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sframe_test_lookup(test, LEAF), 0);
 	sframe_test_register(test);
 	KUNIT_EXPECT_EQ(test, sframe_test_lookup(test, LEAF), 0);
-	/* And not the other way round. */
+	/* A discovered table does not replace a registered one. */
 	KUNIT_EXPECT_EQ(test, sframe_test_discovered(test), -EEXIST);
 	KUNIT_EXPECT_EQ(test, sframe_test_add(test, &t->region), -EEXIST);
 }
@@ -827,13 +879,14 @@ static void sframe_mapping_without_table_is_known_while_mapped(struct kunit *tes
 	KUNIT_EXPECT_FALSE(test, sframe_test_is_known(test));
 	KUNIT_EXPECT_EQ(test, sframe_test_without(test, t->text, t->text + TEXT_SIZE), 0);
 	KUNIT_EXPECT_TRUE(test, sframe_test_is_known(test));
-	/* It is no table. */
+	/* The entry does not count as a table. */
 	KUNIT_EXPECT_FALSE(test, unwind_user_has_tables());
-	/* A table may be registered nevertheless, and taken back. */
+	/* The program can still register a table and remove it again. */
 	sframe_test_register(test);
 	KUNIT_EXPECT_EQ(test, sframe_test_lookup(test, LEAF), 0);
 	KUNIT_EXPECT_TRUE(test, unwind_user_has_tables());
-	KUNIT_ASSERT_EQ(test, vm_munmap(t->table, PAGE_SIZE), 0);
+	KUNIT_ASSERT_EQ(test, sframe_prctl_remove(sframe_test_put(test, &t->region),
+						  sizeof(t->region)), 0);
 	KUNIT_EXPECT_TRUE(test, sframe_test_is_known(test));
 	KUNIT_ASSERT_EQ(test, vm_munmap(t->text, PAGE_SIZE), 0);
 	KUNIT_EXPECT_FALSE(test, sframe_test_is_known(test));
@@ -841,7 +894,7 @@ static void sframe_mapping_without_table_is_known_while_mapped(struct kunit *tes
 
 static void sframe_mappings_without_table_are_bounded(struct kunit *test)
 {
-	/* Nothing is mapped there; the tree does not mind. */
+	/* The tree accepts ranges that are not mapped. */
 	unsigned long start = SZ_4G;
 	unsigned int i;
 	int ret = 0;
@@ -850,7 +903,7 @@ static void sframe_mappings_without_table_are_bounded(struct kunit *test)
 		ret = sframe_test_without(test, start, start + PAGE_SIZE);
 	KUNIT_EXPECT_EQ(test, ret, -ENOSPC);
 	KUNIT_EXPECT_EQ(test, i, 8193);
-	/* One for all of them makes room for the rest. */
+	/* Unmapping the whole range makes room for new entries. */
 	mmap_write_lock(current->mm);
 	__sframe_unmap(current->mm, SZ_4G, start);
 	mmap_write_unlock(current->mm);
@@ -861,7 +914,12 @@ static struct kunit_case sframe_cases[] = {
 	KUNIT_CASE(sframe_walk_follows_rows_to_the_outermost_frame),
 	KUNIT_CASE(sframe_walk_looks_callers_up_at_the_call),
 	KUNIT_CASE(sframe_walk_goes_on_by_frame_pointer_without_table),
+	KUNIT_CASE(sframe_walk_looks_for_a_return_address_without_table),
+	KUNIT_CASE(sframe_walk_forgets_a_guess_that_leads_nowhere),
+	KUNIT_CASE(sframe_walk_rejects_so_many_words),
+	KUNIT_CASE(sframe_calls_are_told_by_their_code),
 	KUNIT_CASE(sframe_walk_follows_a_signal_frame),
+	KUNIT_CASE(sframe_walk_leaves_a_handler_without_table),
 	KUNIT_CASE(sframe_walk_follows_a_realigned_stack),
 	KUNIT_CASE(sframe_walk_without_register_says_so),
 	KUNIT_CASE(sframe_walk_knows_registers_that_a_signal_saved),
@@ -872,17 +930,14 @@ static struct kunit_case sframe_cases[] = {
 	KUNIT_CASE(sframe_walk_stops_when_there_is_no_more_room),
 	KUNIT_CASE(sframe_walk_without_rule_says_so),
 	KUNIT_CASE(sframe_walk_with_faults_disabled),
-	KUNIT_CASE(sframe_rows_need_no_table_once_found),
 	KUNIT_CASE(sframe_rows_go_with_their_table),
 	KUNIT_CASE(sframe_walk_ends_in_a_function_without_rows),
-	KUNIT_CASE(sframe_walk_ends_when_it_has_passed_too_many_rows),
-	KUNIT_CASE(sframe_walk_counts_searches),
-	KUNIT_CASE(sframe_rows_are_packed_whole_or_not_at_all),
 	KUNIT_CASE(sframe_register_refuses_bad_regions),
 	KUNIT_CASE(sframe_tables_go_with_their_text),
-	KUNIT_CASE(sframe_tables_go_with_their_own_bytes),
+	KUNIT_CASE(sframe_tables_outlive_their_own_bytes),
+	KUNIT_CASE(sframe_tables_are_removed_by_their_place),
 	KUNIT_CASE(sframe_tables_go_when_their_text_is_mapped_over),
-	KUNIT_CASE(sframe_tables_are_copied_by_fork),
+	KUNIT_CASE(sframe_tables_are_shared_by_fork),
 	KUNIT_CASE(sframe_tables_stay_behind_with_memory_that_does),
 	KUNIT_CASE(sframe_discovered_table_gives_way),
 	KUNIT_CASE(sframe_mapping_without_table_is_known_while_mapped),

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Samples whose user callchain comes later.
+ * Merge samples with user callchains that the kernel writes later.
  *
  * With attr.defer_callchain, the kernel walks the user stack when the task returns to user
- * space, once for all samples that it took meanwhile. The callchain of such a sample ends
- * with PERF_CONTEXT_USER_DEFERRED and a cookie, and PERF_RECORD_CALLCHAIN_DEFERRED has the
- * user part for that task and cookie.
+ * space, once for all samples taken meanwhile. The callchain of such a sample ends with
+ * PERF_CONTEXT_USER_DEFERRED and a cookie. A PERF_RECORD_CALLCHAIN_DEFERRED record brings
+ * the user part for that task and cookie.
  *
- * A tool that merges callchains gets a sample when its user part is known. A sample whose
- * user part does not come is delivered without it: before a later one of its task that came
- * from user space again, before its task calls exec() or exits or its number is used again,
- * or at the end. Other tools get each sample at once, without a user part.
+ * A tool that merges callchains gets a sample when its user part has arrived. If the user
+ * part is lost, the tool gets the sample without it: before the first sample of the task
+ * with another cookie, before the task calls exec() or exits or its tid is reused, or at
+ * the end of the data. Other tools get each sample at once, without a user part.
  */
 #include <errno.h>
 #include <linux/hash.h>
@@ -41,7 +41,7 @@ struct deferred_sample {
 	union perf_event *event;
 };
 
-/* The samples that a task has taken since it came from user space. */
+/* Samples of a task that wait for the same user part. */
 struct deferred_task {
 	struct list_head list;
 	u32 tid;
@@ -50,7 +50,7 @@ struct deferred_task {
 };
 
 struct deferred_callchains {
-	/* Of tasks, by tid. A task without samples is in none. */
+	/* Lists of tasks that have waiting samples, by tid. */
 	struct list_head heads[1 << HASH_BITS];
 };
 
@@ -89,7 +89,7 @@ static int deliver_with(struct perf_session *session, const struct perf_tool *to
 	u64 nr_kernel = old->nr - NR_TRAILER;
 	int ret;
 
-	/* Without the user part, its first frame is known if the task was in user space. */
+	/* If the sample was taken in user space, at least its first frame is known. */
 	if (!nr && sample->cpumode == PERF_RECORD_MISC_USER) {
 		ips = &sample->ip;
 		nr = 1;
@@ -142,7 +142,7 @@ static void free_task(struct deferred_task *task)
 	free(task);
 }
 
-/* Deliver all samples of a task, with @nr user frames. @task is gone then. */
+/* Deliver all samples of @task with @nr user frames, and free @task. */
 static int deliver_task(struct perf_session *session, const struct perf_tool *tool,
 			struct deferred_task *task, deliver_sample_t deliver, const u64 *ips,
 			u64 nr)
@@ -193,7 +193,7 @@ static int hold(struct perf_session *session, const struct perf_tool *tool,
 	struct deferred_sample *held;
 	int ret;
 
-	/* It has been in user space since: the record is lost. */
+	/* Another cookie: the record with the old one is lost. */
 	if (task && task->cookie != cookie) {
 		ret = deliver_task(session, tool, task, deliver, NULL, 0);
 		if (ret)
@@ -236,17 +236,16 @@ static int merge(struct perf_session *session, const struct perf_tool *tool,
 }
 
 /**
- * deferred_callchains__process - hold a sample back, or deliver those that waited for @event
- * @session:	 that the event is of
- * @tool:	 gets the samples
- * @event:	 any event, in the order of time
- * @sample:	 as evlist__parse_sample() has it
- * @file_offset: where it is, for messages
- * @file_path:	 where it is, for messages
- * @deliver:	 delivers a sample
+ * deferred_callchains__process - hold a sample, or deliver samples that waited for @event
+ * @session:	 session that the event belongs to
+ * @tool:	 tool that gets the samples
+ * @event:	 any event; events must come in the order of time
+ * @sample:	 the event, parsed by evlist__parse_sample()
+ * @file_offset: offset of the event in its file, for messages
+ * @file_path:	 path of that file, for messages
+ * @deliver:	 callback that delivers a sample
  *
- * Return: 1 if @event needs no more to be done, 0 if it is to be delivered, or a negative
- * error.
+ * Return: 1 if @event is done, 0 if the caller must deliver it, or a negative error.
  */
 int deferred_callchains__process(struct perf_session *session, const struct perf_tool *tool,
 				 union perf_event *event, struct perf_sample *sample,
@@ -259,7 +258,7 @@ int deferred_callchains__process(struct perf_session *session, const struct perf
 	case PERF_RECORD_SAMPLE:
 		if (!sample_is_deferred(sample))
 			return 0;
-		/* Parsing a sample of the other byte order changes it in place. */
+		/* Parsing swaps samples of the other byte order in place, so it works only once. */
 		if (tool->merge_deferred_callchains && !session->header.needs_swap)
 			ret = hold(session, tool, event, sample, file_offset, file_path, deliver);
 		else
@@ -283,10 +282,10 @@ int deferred_callchains__process(struct perf_session *session, const struct perf
 }
 
 /**
- * deferred_callchains__flush - deliver the samples whose user part has not come
- * @session: at the end of its events
- * @tool:    gets the samples
- * @deliver: delivers a sample
+ * deferred_callchains__flush - deliver the samples whose user part did not arrive
+ * @session: session at the end of its events
+ * @tool:    tool that gets the samples
+ * @deliver: callback that delivers a sample
  *
  * Return: 0, or a negative error.
  */
@@ -310,8 +309,8 @@ int deferred_callchains__flush(struct perf_session *session, const struct perf_t
 }
 
 /**
- * deferred_callchains__delete - free what an error has left
- * @session: that is about to be freed
+ * deferred_callchains__delete - free samples that were not delivered after an error
+ * @session: session that is about to be freed
  */
 void deferred_callchains__delete(struct perf_session *session)
 {

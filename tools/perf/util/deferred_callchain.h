@@ -9,7 +9,7 @@ struct perf_session;
 struct perf_tool;
 union perf_event;
 
-/* Delivers a sample to the tool. */
+/* Callback that delivers a sample to the tool. */
 typedef int (*deliver_sample_t)(struct perf_session *session, const struct perf_tool *tool,
 				union perf_event *event, struct perf_sample *sample,
 				u64 file_offset, const char *file_path);

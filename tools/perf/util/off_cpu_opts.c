@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Values of the options --off-cpu-thresh, --off-cpu-period and --off-cpu-states. */
+/* Parse the options --off-cpu-thresh, --off-cpu-period and --off-cpu-states. */
 #include <errno.h>
 #include <linux/kernel.h>
 #include <stdlib.h>
@@ -8,11 +8,11 @@
 #include "util/off_cpu.h"
 
 /**
- * off_cpu_parse_time - read a length of time
- * @str: a number, then "us", "ms" or "s"; "ms" may be left out
- * @ns:	 out: nanoseconds
+ * off_cpu_parse_time - parse a duration
+ * @str: a number, followed by "us", "ms" or "s"; "ms" is the default
+ * @ns:	 set to the duration in nanoseconds
  *
- * Return: 0, or -EINVAL if that is no time, or one that does not fit.
+ * Return: 0, or -EINVAL if @str is not a duration or does not fit in 63 bits.
  */
 int off_cpu_parse_time(const char *str, u64 *ns)
 {
@@ -26,7 +26,7 @@ int off_cpu_parse_time(const char *str, u64 *ns)
 	unsigned int i;
 	char *end;
 
-	/* strtoull() takes signs. */
+	/* strtoull() would accept signs. */
 	if (!str || *str < '0' || *str > '9')
 		return -EINVAL;
 	errno = 0;
@@ -45,11 +45,11 @@ int off_cpu_parse_time(const char *str, u64 *ns)
 }
 
 /**
- * off_cpu_parse_states - read a list of states
- * @str:    characters as ps has them, with commas between
- * @states: out: a mask of bits of enum off_cpu_state
+ * off_cpu_parse_states - parse a list of task states
+ * @str:    state characters of ps(1), separated by commas
+ * @states: set to a mask of enum off_cpu_state bits
  *
- * Return: 0, or -EINVAL if that is no list of states.
+ * Return: 0, or -EINVAL if @str is not a list of states.
  */
 int off_cpu_parse_states(const char *str, u32 *states)
 {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Samples of the events offcpu-time and offcpu-waker, which "perf record --off-cpu" writes.
+ * Parse samples of the events offcpu-time and offcpu-waker of "perf record --off-cpu".
  *
- * A sample is about a task that is just about to run, and the kernel would fill in the
- * fields of the current task. So the BPF program writes them to the raw data:
+ * A sample describes a task that is not the current one, but the kernel fills in the
+ * fields of the current task. The BPF program therefore writes these fields to the raw
+ * data:
  *
  *	u32 pid, tid;
  *	u64 period;		how long the task was off the CPU, in ns
@@ -13,8 +14,8 @@
  *	u64 state;		enum off_cpu_state; other versions of perf end before it
  *	u32 pid, tid;		of offcpu-waker only: the task that was off the CPU
  *
- * All but the last line are about the task that was off the CPU, or, of offcpu-waker, that
- * woke it up; but the state and the period are those of the former.
+ * In offcpu-time, all fields describe the task that was off the CPU. In offcpu-waker, the
+ * first pid and tid, the callchain and the cgroup describe the task that woke it up.
  *
  * perf 6.12 wrote samples with a callchain and without raw data.
  */
@@ -51,9 +52,10 @@ bool evsel__is_offcpu_event(struct evsel *evsel)
 }
 
 /**
- * evsel__has_offcpu_data - whether an event's samples are to be read by
- *			    off_cpu_parse_sample()
+ * evsel__has_offcpu_data - whether off_cpu_parse_sample() can parse an event's samples
  * @evsel: any event
+ *
+ * Return: true for off-CPU events with raw data.
  */
 bool evsel__has_offcpu_data(const struct evsel *evsel)
 {
@@ -63,10 +65,11 @@ bool evsel__has_offcpu_data(const struct evsel *evsel)
 
 /**
  * off_cpu_parse_sample - take the task, the period and the callchain from the raw data
- * @sample: of an event with evsel__has_offcpu_data(), as evsel__parse_sample() has it so
- *	    far.  Gets no raw data, as nobody else could read them.
+ * @sample: sample of an event with evsel__has_offcpu_data(), parsed by
+ *	    evsel__parse_sample() up to the raw data.  The raw data are removed from the
+ *	    sample, as no other code can interpret them.
  *
- * Return: 0, or -EFAULT if the data cannot be that of a sample.
+ * Return: 0, or -EFAULT if the raw data are malformed.
  */
 int off_cpu_parse_sample(struct perf_sample *sample)
 {
@@ -86,9 +89,9 @@ int off_cpu_parse_sample(struct perf_sample *sample)
 	sample->pid = head.pid;
 	sample->tid = head.tid;
 	sample->period = head.period;
-	/* Behind the u32 that says how long the raw data are: not aligned to 8 bytes. */
+	/* Not aligned to 8 bytes: a u32 with the size precedes the raw data. */
 	sample->callchain = (struct ip_callchain *)(pos + offsetof(struct off_cpu_head, nr));
-	/* A mark and the first frame. Other versions of perf write one word for no stack. */
+	/* A mark and the first frame. Without a stack, other versions of perf write one word. */
 	memcpy(ips, pos + sizeof(head), min_t(u64, head.nr, 2) * sizeof(u64));
 	sample->ip = ips[1];
 	if (ips[0] == PERF_CONTEXT_KERNEL)

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <linux/build_bug.h>
@@ -12,7 +13,6 @@
 #include "sframe_format.h"
 #include "test.h"
 
-#define TABLE		0x500000ull
 #define TEXT		0x401000ull
 #define TEXT_END	0x402000ull
 
@@ -80,19 +80,10 @@ struct image {
 /* Where a table that a linker put behind this one would start. */
 #define AT_NEXT		((offsetof(struct image, behind) + 7) & ~7)
 
-static void set_good(void)
+static struct unwind_table_source good_source(void)
 {
 	struct image image = {
-		.header = {
-			.preamble = { SFRAME_MAGIC, SFRAME_VERSION_3,
-				      SFRAME_F_FDE_SORTED | SFRAME_F_FDE_FUNC_START_PCREL },
-			.abi_arch = SFRAME_ABI_AMD64_LE,
-			.cfa_fixed_ra_offset = -8,
-			.num_fdes = FUNCTIONS,
-			.num_fres = 12,
-			.fre_len = sizeof(rows),
-			.freoff = FUNCTIONS * sizeof(struct sframe_v3_fde),
-		},
+		.header = test_header(SFRAME_VERSION_3, FUNCTIONS, sizeof(rows)),
 		.fdes = {
 			[PLAIN] = { PLAIN_AT, 0x20, ROWS_PLAIN },
 			[DRAP] = { DRAP_AT, 0x20, ROWS_DRAP },
@@ -102,10 +93,12 @@ static void set_good(void)
 		},
 	};
 
+	image.header.num_fres = 12;
+	image.header.preamble.flags |= SFRAME_F_FDE_FUNC_START_PCREL;
 	memcpy(image.rows, rows, sizeof(rows));
 	for (int i = 0; i < FUNCTIONS; i++)
-		image.fdes[i].func_start -= TABLE + FDE(i);
-	test_memory_set(TABLE, &image, sizeof(image));
+		image.fdes[i].func_start -= TEST_TABLE + FDE(i);
+	return test_source(&image, sizeof(image), TEXT, TEXT_END);
 }
 
 /* The rows of the good table, looked up by hand. */
@@ -133,185 +126,166 @@ static const char *good_row(u64 ip)
 	return "-ENOENT";
 }
 
-/* The row at @ip as a text, or why there is none. */
-static int look_up(u64 ip, char *text, size_t len)
-{
-	struct sframe_reader reader = test_reader(TEST_BUDGET);
-	struct sframe_table table;
-	struct sframe_row row;
-	int error;
-
-	/* Rubbish, so that what is not filled in shows. */
-	memset(&table, 0xa5, sizeof(table));
-	error = sframe_open(&reader, TABLE, TABLE + test_memory.len, &table);
-	if (!error) {
-		table.text_start = TEXT;
-		table.text_end = TEXT_END;
-		error = sframe_find_row(&reader, &table, ip, &row);
-	}
-	test_row_text(error, &row, text, len);
-	return error;
-}
-
-static void test_good(void)
-{
-	unsigned int wrong = 0, looked = 0;
-	char text[128], first[256] = "";
-
-	set_good();
-	for (u64 ip = TEXT - 32; ip < TEXT_END + 32; ip++) {
-		looked++;
-		look_up(ip, text, sizeof(text));
-		if (!strcmp(text, good_row(ip)))
-			continue;
-		if (!wrong++)
-			snprintf(first, sizeof(first), ": first %#llx %s, not %s",
-				 (unsigned long long)ip, text, good_row(ip));
-	}
-	test_result(!wrong, "v3_good_table: %u of %u addresses wrong%s", wrong,
-		    looked, first);
-}
-
-#define MAX_PATCHES 3
-
-struct damage {
-	const char	*name;
-	u64		ip;
-	const char	*row;	/* or the error */
-	struct {
-		u32	at;
-		u32	width;
-		u64	value;
-	} patches[MAX_PATCHES];
-};
-
-static const struct damage damages[] = {
+static const struct test_damage damages[] = {
 	/* Functions */
-	{ "frame_pointer_flag_is_gone", PLAIN_AT, "-EOPNOTSUPP",
+	{ "frame_pointer_flag_is_gone", PLAIN_AT, -EOPNOTSUPP, NULL,
 	  { { offsetof(struct sframe_preamble, flags), 1, 0x7 } } },
-	{ "not_sorted", PLAIN_AT, "-EOPNOTSUPP",
+	{ "not_sorted", PLAIN_AT, -EOPNOTSUPP, NULL,
 	  { { offsetof(struct sframe_preamble, flags), 1, 0x4 } } },
-	{ "start_is_most_negative", PLAIN_AT, "-ENOENT",
+	{ "start_is_most_negative", PLAIN_AT, 0, "-ENOENT",
 	  { { AT_FDE(PLAIN, func_start), 8, 1ull << 63 } } },
-	{ "start_wraps", PLAIN_AT, "-ENOENT",
+	{ "start_wraps", PLAIN_AT, 0, "-ENOENT",
 	  { { AT_FDE(PLAIN, func_start), 8, ~0ull >> 1 } } },
-	{ "start_4_gib_away", PLAIN_AT, "-ENOENT",
+	{ "start_4_gib_away_is_not_sorted", PLAIN_AT, -EBADMSG, NULL,
 	  { { AT_FDE(PLAIN, func_start) + 4, 4, 0 } } },
-	{ "size_all_ones", NO_ROWS_AT, "-EBADMSG",
+	{ "last_start_4_gib_away", NO_ROWS_AT, 0, "-ENOENT",
+	  { { AT_FDE(NO_ROWS, func_start) + 4, 4, 0 } } },
+	{ "size_all_ones", NO_ROWS_AT, 0, "-ENOENT",
 	  { { AT_FDE(NO_ROWS, func_size), 4, 0xffffffff } } },
-	{ "attributes_at_end", PLAIN_AT, "-EBADMSG",
+	{ "attributes_at_end", PLAIN_AT, -EBADMSG, NULL,
 	  { { AT_FDE(PLAIN, fre_off), 4, sizeof(rows) } } },
-	{ "attributes_cross_end", PLAIN_AT, "-EBADMSG",
+	{ "attributes_cross_end", PLAIN_AT, -EBADMSG, NULL,
 	  { { AT_FDE(PLAIN, fre_off), 4, sizeof(rows) - 4 } } },
-	{ "attributes_wrap", PLAIN_AT, "-EBADMSG",
+	{ "attributes_wrap", PLAIN_AT, -EBADMSG, NULL,
 	  { { AT_FDE(PLAIN, fre_off), 4, 0xffffffff } } },
-	{ "fre_type_3", PLAIN_AT, "-EBADMSG",
+	{ "fre_type_3", PLAIN_AT, -EBADMSG, NULL,
 	  { { AT_ATTR(ROWS_PLAIN, info), 1, 3 } } },
-	{ "info_bit_6", PLAIN_AT, "-EOPNOTSUPP",
+	{ "info_bit_6", PLAIN_AT, 0, "-ENODATA",
 	  { { AT_ATTR(ROWS_PLAIN, info), 1, 0x40 } } },
-	{ "pauth_key_means_nothing", PLAIN_AT, "sp+8 ra-8",
+	{ "pauth_key_means_nothing", PLAIN_AT, 0, "sp+8 ra-8",
 	  { { AT_ATTR(ROWS_PLAIN, info), 1, 0x20 } } },
-	{ "fde_type_2", PLAIN_AT, "-EOPNOTSUPP",
+	{ "fde_type_2", PLAIN_AT, 0, "-ENODATA",
 	  { { AT_ATTR(ROWS_PLAIN, info2), 1, 2 } } },
-	{ "info2_bit_5", PLAIN_AT, "-EOPNOTSUPP",
+	{ "info2_bit_5", PLAIN_AT, 0, "-ENODATA",
 	  { { AT_ATTR(ROWS_PLAIN, info2), 1, 0x20 } } },
-	{ "pcmask_repeats_after_0", STUBS_AT, "-EBADMSG",
+	{ "pcmask_repeats_after_0", STUBS_AT, -EBADMSG, NULL,
 	  { { AT_ATTR(ROWS_STUBS, rep_size), 1, 0 } } },
-	{ "pcmask_repeats_after_1", STUBS_AT + 15, "sp+8 ra-8",
+	{ "pcmask_repeats_after_1", STUBS_AT + 15, 0, "sp+8 ra-8",
 	  { { AT_ATTR(ROWS_STUBS, rep_size), 1, 1 } } },
-	{ "row_count_all_ones", DRAP_AT + 31, "-EBADMSG",
+	{ "row_count_all_ones", DRAP_AT + 31, -E2BIG, NULL,
 	  { { AT_ATTR(ROWS_DRAP, num_fres), 2, 0xffff } } },
-	{ "plain_without_rows_is_outermost", PLAIN_AT, "outermost",
+	{ "row_count_past_end", NO_ROWS_AT, -EBADMSG, NULL,
+	  { { AT_ATTR(ROWS_NO_ROWS, num_fres), 2, 1 } } },
+	{ "plain_without_rows_is_outermost", PLAIN_AT, 0, "outermost",
 	  { { AT_ATTR(ROWS_PLAIN, num_fres), 2, 0 } } },
-	{ "flexible_without_rows_is_nothing", DRAP_AT, "-ENODATA",
+	{ "flexible_without_rows_is_nothing", DRAP_AT, 0, "-ENODATA",
 	  { { AT_ATTR(ROWS_DRAP, num_fres), 2, 0 } } },
-	{ "signal_without_rows_is_not_outermost", PLAIN_AT, "-ENODATA",
+	{ "signal_without_rows_is_not_outermost", PLAIN_AT, 0, "-ENODATA",
 	  { { AT_ATTR(ROWS_PLAIN, num_fres), 2, 0 },
 	    { AT_ATTR(ROWS_PLAIN, info), 1, SFRAME_V3_FDE_SIGNAL } } },
-	{ "signal_with_rows", PLAIN_AT, "sp+8 ra-8 signal",
+	{ "signal_with_rows", PLAIN_AT, 0, "sp+8 ra-8 signal",
 	  { { AT_ATTR(ROWS_PLAIN, info), 1, SFRAME_V3_FDE_SIGNAL } } },
 
 	/* Rows */
-	{ "three_words_in_default", PLAIN_AT + 5, "-EBADMSG",
+	{ "three_words_in_default", PLAIN_AT + 5, -EBADMSG, NULL,
 	  { { AT_ROW(ROWS_PLAIN + 5 + 8), 1, 3 << 1 } } },
-	{ "word_size_3", DRAP_AT, "-EBADMSG",
+	{ "word_size_3", DRAP_AT, -EBADMSG, NULL,
 	  { { AT_DRAP_ROW(1), 1, FLEX(2, 3) } } },
-	{ "cfa_without_offset", DRAP_AT, "-EBADMSG",
+	{ "cfa_without_offset", DRAP_AT, -EBADMSG, NULL,
 	  { { AT_DRAP_ROW(1), 1, FLEX(1, 0) },
 	    { AT_ATTR(ROWS_DRAP, num_fres), 2, 1 } } },
-	{ "cfa_of_no_rule", DRAP_AT, "-EBADMSG",
+	{ "cfa_of_no_rule", DRAP_AT, -EBADMSG, NULL,
 	  { { AT_DRAP_ROW(2), 1, 0 } } },
-	{ "cfa_of_cfa", DRAP_AT, "-EBADMSG",
+	{ "cfa_of_cfa", DRAP_AT, -EBADMSG, NULL,
 	  { { AT_DRAP_ROW(2), 1, CFA_MEM } } },
-	{ "cfa_of_reserved_bit", DRAP_AT, "-EOPNOTSUPP",
-	  { { AT_DRAP_ROW(2), 1, REG(7) | SFRAME_V3_CONTROL_UNUSED } } },
-	{ "cfa_of_register_16", DRAP_AT, "unknown+8 ra-8",
+	{ "cfa_of_reserved_bit", DRAP_AT, 0, "-ENODATA",
+	  { { AT_DRAP_ROW(2), 1, REG(7) | SFRAME_V3_CONTROL_ADD } } },
+	{ "cfa_of_register_16", DRAP_AT, 0, "unknown+8 ra-8",
 	  { { AT_DRAP_ROW(2), 1, REG(16) } } },
-	{ "cfa_of_register_31", DRAP_AT, "unknown+8 ra-8",
+	{ "cfa_of_register_31", DRAP_AT, 0, "unknown+8 ra-8",
 	  { { AT_DRAP_ROW(2), 1, REG(31) } } },
-	{ "cfa_of_register_15", DRAP_AT, "r15+8 ra-8",
+	{ "cfa_of_register_15", DRAP_AT, 0, "r15+8 ra-8",
 	  { { AT_DRAP_ROW(2), 1, REG(15) } } },
-	{ "ra_without_offset", DRAP_AT + 9, "-EBADMSG",
+	{ "ra_without_offset", DRAP_AT + 9, -EBADMSG, NULL,
 	  { { AT_DRAP_ROW(9), 1, FLEX(3, 0) }, { AT_DRAP_ROW(12), 1, CFA_MEM } } },
-	{ "fp_without_offset", DRAP_AT + 9, "-EBADMSG",
+	{ "fp_without_offset", DRAP_AT + 9, -EBADMSG, NULL,
 	  { { AT_DRAP_ROW(9), 1, FLEX(4, 0) } } },
-	{ "words_behind_no_rule", DRAP_AT + 9, "-EBADMSG",
+	{ "words_behind_no_rule", DRAP_AT + 9, -EBADMSG, NULL,
 	  { { AT_DRAP_ROW(13), 1, 0 } } },
-	{ "fp_in_frame_without_ra_rule", DRAP_AT + 20, "sp+8 ra-8 fp-16",
+	{ "fp_in_frame_without_ra_rule", DRAP_AT + 20, 0, "sp+8 ra-8 fp-16",
 	  { { AT_DRAP_ROW(33), 3, 0 | CFA_MEM << 8 | 0xf0 << 16 },
 	    { AT_DRAP_ROW(30), 1, FLEX(5, 0) },
 	    { AT_ATTR(ROWS_DRAP, num_fres), 2, 5 } } },
-	{ "words_left_over", DRAP_AT + 12, "-EBADMSG",
+	{ "words_left_over", DRAP_AT + 12, -EBADMSG, NULL,
 	  { { AT_DRAP_ROW(16), 1, FLEX(7, 1) },
 	    { AT_ATTR(ROWS_DRAP, num_fres), 2, 4 } } },
 
 	/* Sections that a linker put one behind the other */
-	{ "followed_by_version_3", PLAIN_AT, "-EOPNOTSUPP",
+	{ "followed_by_version_3", PLAIN_AT, -EOPNOTSUPP, NULL,
 	  { { AT_NEXT, 4, SFRAME_MAGIC | SFRAME_VERSION_3 << 16 } } },
-	{ "followed_by_version_2", PLAIN_AT, "-EOPNOTSUPP",
+	{ "followed_by_version_2", PLAIN_AT, -EOPNOTSUPP, NULL,
 	  { { AT_NEXT, 4, SFRAME_MAGIC | SFRAME_VERSION_2 << 16 } } },
-	{ "followed_by_something_else", PLAIN_AT, "sp+8 ra-8",
+	{ "followed_by_something_else", PLAIN_AT, 0, "sp+8 ra-8",
 	  { { AT_NEXT, 4, SFRAME_MAGIC | 9 << 16 } } },
 };
 
-static void test_one_damage(const struct damage *damage)
-{
-	char text[128];
+/* What is allowed where the table is marked. */
+static const struct test_damage private_rules[] = {
+	{ "cfa_loaded_and_added", DRAP_AT + 9, 0, "cfa=*(fp-16)+8 ra=*(fp+0) fp=same",
+	  { { AT_DRAP_ROW(10), 1, MEM(6) | SFRAME_V3_CONTROL_ADD }, { AT_DRAP_ROW(12), 1, 8 } } },
+	{ "cfa_loaded_and_subtracted", DRAP_AT + 9, 0, "cfa=*(fp-16)-8 ra=*(fp+0) fp=same",
+	  { { AT_DRAP_ROW(10), 1, MEM(6) | SFRAME_V3_CONTROL_ADD },
+	    { AT_DRAP_ROW(12), 1, 0xf8 } } },
+	{ "cfa_added_and_not_loaded", DRAP_AT + 9, -EBADMSG, NULL,
+	  { { AT_DRAP_ROW(10), 1, REG(6) | SFRAME_V3_CONTROL_ADD } } },
+	{ "cfa_of_cfa_added", DRAP_AT + 9, -EBADMSG, NULL,
+	  { { AT_DRAP_ROW(10), 1, CFA_MEM | SFRAME_V3_CONTROL_ADD } } },
+	{ "cfa_without_addend", DRAP_AT, -EBADMSG, NULL,
+	  { { AT_DRAP_ROW(6), 1, MEM(10) | SFRAME_V3_CONTROL_ADD } } },
+	{ "ra_added", DRAP_AT + 9, 0, "-ENODATA",
+	  { { AT_DRAP_ROW(12), 1, MEM(6) | SFRAME_V3_CONTROL_ADD } } },
+	{ "fp_added", DRAP_AT + 9, 0, "-ENODATA",
+	  { { AT_DRAP_ROW(13), 1, MEM(6) | SFRAME_V3_CONTROL_ADD } } },
+};
 
-	set_good();
-	for (int i = 0; i < MAX_PATCHES; i++)
-		memcpy(test_memory.bytes + damage->patches[i].at,
-		       &damage->patches[i].value, damage->patches[i].width);
-	look_up(damage->ip, text, sizeof(text));
-	test_result(!strcmp(text, damage->row) && !test_memory.escaped,
-		    "damaged_v3_%s: %s", damage->name, text);
+static void test_private_rules(void)
+{
+	struct unwind_table_source source = good_source();
+
+	source.private_rules = true;
+	test_every_byte("v3_good_table_with_private_rules", &source, good_row);
+	test_damages("private_v3", &source, private_rules, ARRAY_SIZE(private_rules));
+	test_source_free(&source);
 }
 
-/* A page that is not there, at any place: a fault or the right row. */
-static void test_faults(void)
+static const char *row_without_plain(u64 ip)
 {
-	static const u64 ips[] = { PLAIN_AT + 4, DRAP_AT + 12, NO_ROWS_AT };
-	unsigned int wrong = 0, faults = 0;
-	char text[128];
+	return ip < DRAP_AT ? "-ENODATA" : good_row(ip);
+}
 
-	set_good();
-	for (size_t i = 0; i < ARRAY_SIZE(ips); i++) {
-		for (u32 at = 0; at < test_memory.len; at++) {
-			test_memory.fault = TABLE + at;
-			if (look_up(ips[i], text, sizeof(text)) == -EFAULT)
-				faults++;
-			else
-				wrong += strcmp(text, good_row(ips[i])) != 0;
+/* A bit that is not known is its function's alone. */
+static void test_unknown_bits(void)
+{
+	static const u32 bytes[] = { AT_ATTR(ROWS_PLAIN, info), AT_ATTR(ROWS_PLAIN, info2) };
+	static const u8 known[] = { 0xbf, 0x01 };
+	struct unwind_table_source source = good_source();
+	char name[64];
+
+	for (int i = 0; i < 2; i++) {
+		u8 *byte = (u8 *)source.bytes + bytes[i], old = *byte;
+
+		for (int bit = 0; bit < 8; bit++) {
+			if (known[i] & 1 << bit)
+				continue;
+			*byte = old | 1 << bit;
+			snprintf(name, sizeof(name), "v3_unknown_bit_%d_of_info%s", bit,
+				 i ? "2" : "");
+			test_every_byte(name, &source, row_without_plain);
 		}
+		*byte = old;
 	}
-	test_result(!wrong && faults && !test_memory.escaped,
-		    "v3_fault_at_every_byte: %u -EFAULT, %u wrong", faults, wrong);
+	test_source_free(&source);
 }
 
 void test_damaged_v3(void)
 {
-	test_good();
-	for (size_t i = 0; i < ARRAY_SIZE(damages); i++)
-		test_one_damage(&damages[i]);
-	test_faults();
+	struct unwind_table_source source = good_source();
+
+	test_every_byte("v3_good_table", &source, good_row);
+	test_damages("damaged_v3", &source, damages, ARRAY_SIZE(damages));
+	test_truncated("v3_truncated_at_every_byte", &source, offsetof(struct image, behind),
+		       good_row);
+	test_source_free(&source);
+	test_unknown_bits();
+	test_private_rules();
 }

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Random mutations of a real table: nothing may crash, and the budget holds. */
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
+/*
+ * Random mutations of a real table: nothing may crash, and what is made of one says what the
+ * mutated table says.
+ */
 #include <stdlib.h>
-#include <string.h>
-
-#include <linux/err.h>
 
 #include "sframe_format.h"
-#include "table.h"
 #include "test.h"
 
-#define MOST_BYTES 8
+#define MOST_BYTES	8
+#define LOOKUPS		8
+/* Bytes on both sides of the code */
+#define AROUND		16
 
 static u64 random_state;
 
@@ -31,10 +30,10 @@ static u64 random_below(u64 limit)
 	return random_next() % limit;
 }
 
-/* A third of the mutations hit the header, where each byte matters most. */
+/* Some of the mutations hit the header, where each byte matters most. */
 static size_t random_place(size_t len)
 {
-	if (!random_below(3))
+	if (!random_below(16))
 		return 4 + random_below(sizeof(struct sframe_header) - 4);
 	return random_below(len);
 }
@@ -54,91 +53,92 @@ static u8 random_byte(u8 old)
 }
 
 struct tally {
-	unsigned int	opened;
-	unsigned int	rows;
-	unsigned int	refused;
 	unsigned int	built;
+	unsigned int	refused;
+	unsigned int	rows;
+	unsigned int	none;
 	unsigned int	wrong;
 };
 
-/* A table that can be made of it says the same. */
-static void try_built(const struct test_elf *elf, const struct sframe_table *table,
-		      struct tally *tally)
+static void look_up(const struct unwind_table *table, const struct unwind_table_source *source,
+		    struct tally *tally)
 {
-	struct unwind_table *built = test_build(elf);
+	u64 size = source->text_end - source->text_start;
 
-	if (IS_ERR(built)) {
-		tally->wrong += !test_known_error(PTR_ERR(built));
+	for (int i = 0; i < LOOKUPS; i++) {
+		u64 offset = random_below(size + 2 * AROUND) - AROUND;
+
+		*(unwind_table_look(table, offset)->error ? &tally->none : &tally->rows) += 1;
+		tally->wrong += test_compare(table, source, source->text_start + offset) ==
+				TEST_DIFFERENT;
+	}
+}
+
+static void try_table(const struct unwind_table_source *source, struct tally *tally)
+{
+	struct unwind_table *table = test_build(source, random_next());
+
+	tally->wrong += !!test_broken;
+	if (IS_ERR(table)) {
+		tally->refused++;
 		return;
 	}
 	tally->built++;
-	for (int i = 0; i < 4; i++) {
-		u64 ip = elf->text_start + random_below(elf->text_end - elf->text_start);
-
-		tally->wrong += test_compare_built(built, table, ip) == BUILT_DIFFERENT;
-	}
-	unwind_table_free(built);
+	look_up(table, source, tally);
+	unwind_table_free(table);
 }
 
-static void try_table(const struct test_elf *elf, struct tally *tally)
+static void mutate(struct unwind_table_source *source, unsigned int rounds, struct tally *tally)
 {
-	/* Small ones too: the end of the budget is a path of its own. */
-	u32 budget = random_below(4) ? TEST_BUDGET : random_below(8);
-	struct sframe_reader reader = test_reader(budget);
-	u64 end = elf->sframe_start + elf->sframe_size;
-	struct sframe_table table = { };
-	bool lookups_kept = true;
-	struct sframe_row row;
-	int error;
+	const u8 *original = source->bytes;
+	u8 *bytes = test_copy(original, source->len);
 
-	error = sframe_open(&reader, elf->sframe_start, end, &table);
-	tally->wrong += !test_known_error(error) || error == -ENOENT;
-	if (!error) {
-		tally->opened++;
-		table.text_start = elf->text_start;
-		table.text_end = elf->text_end;
-		for (int i = 0; i < 4; i++) {
-			u64 ip = elf->text_start - 16 +
-				 random_below(elf->text_end - elf->text_start + 32);
-
-			reader = test_reader(budget);
-			error = sframe_find_row(&reader, &table, ip, &row);
-			lookups_kept &= test_budget_kept(&reader, budget);
-			tally->wrong += !test_known_error(error);
-			tally->rows += !error;
-			tally->refused += error && error != -ENOENT &&
-					  error != -ENODATA;
-			tally->wrong += !error && !test_sound_row(&row);
-		}
-		try_built(elf, &table, tally);
-	}
-	tally->wrong += !lookups_kept;
-}
-
-void test_mutations(const char *path, u64 seed, unsigned int rounds)
-{
-	struct tally tally = { };
-	struct test_elf elf;
-
-	if (!test_elf_read(path, &elf))
-		return;
-	random_state = seed;
-	test_memory_set(elf.sframe_start, elf.sframe, elf.sframe_size);
+	source->bytes = bytes;
 	for (unsigned int i = 0; i < rounds; i++) {
-		size_t at[MOST_BYTES], nr = 1 + random_below(MOST_BYTES);
+		size_t at[MOST_BYTES], nr = 1 + random_below(1 + random_below(MOST_BYTES));
 
 		for (size_t j = 0; j < nr; j++) {
-			at[j] = random_place(elf.sframe_size);
-			test_memory.bytes[at[j]] = random_byte(test_memory.bytes[at[j]]);
+			at[j] = random_place(source->len);
+			bytes[at[j]] = random_byte(bytes[at[j]]);
 		}
-		try_table(&elf, &tally);
+		try_table(source, tally);
 		for (size_t j = 0; j < nr; j++)
-			test_memory.bytes[at[j]] = elf.sframe[at[j]];
+			bytes[at[j]] = original[at[j]];
 	}
-	test_result(!tally.wrong && tally.opened && tally.rows && tally.refused && tally.built,
-		    "mutations: seed %" PRIu64
-		    ", %u tables, %u opened, %u rows, %u refused, %u built, %u wrong",
-		    seed, rounds, tally.opened, tally.rows, tally.refused, tally.built,
-		    tally.wrong);
-	free(elf.sframe);
+	free(bytes);
+	source->bytes = original;
+}
+
+static void mutate_program(struct unwind_table_source *source, u8 version, u64 seed,
+			   unsigned int rounds)
+{
+	struct tally tally = { };
+	bool passed;
+
+	random_state = seed;
+	mutate(source, rounds, &tally);
+	passed = !tally.wrong && tally.built && tally.refused && tally.rows && tally.none &&
+		 !test_heap.used;
+	test_result(passed,
+		    "mutations_of_version_%u: seed %llu, %u tables, %u built, %u refused, %u rows, %u without a row, %u wrong",
+		    version, (unsigned long long)seed, rounds, tally.built, tally.refused,
+		    tally.rows, tally.none, tally.wrong);
+}
+
+void test_mutations(char **paths, unsigned int count, u64 seed, unsigned int rounds)
+{
+	bool seen[256] = { };
+
+	for (unsigned int i = 0; i < count; i++) {
+		struct unwind_table_source source;
+		u8 version;
+
+		if (!test_elf_read(paths[i], &source))
+			continue;
+		version = source.bytes[offsetof(struct sframe_preamble, version)];
+		if (!seen[version])
+			mutate_program(&source, version, seed, rounds);
+		seen[version] = true;
+		free((void *)source.bytes);
+	}
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The table of a real program, at each address of its code: our rows against
- * those of libsframe and those of .eh_frame.
+ * those of libsframe, those of .eh_frame and those of the model.
  */
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "test.h"
@@ -44,13 +45,13 @@ struct program {
 	size_t		symbol_names;
 	struct section	code[MAX_SECTIONS];
 	unsigned int	code_count;
-	struct test_elf	table;
+	struct unwind_table_source table;
 	bool		unsorted;	/* LLVM's assembler wrote it, lld copied it */
 };
 
 static bool read_sections(struct program *program)
 {
-	struct test_elf *table = &program->table;
+	struct unwind_table_source *table = &program->table;
 	Elf_Scn *section = NULL;
 	size_t names;
 
@@ -66,10 +67,9 @@ static bool read_sections(struct program *program)
 		if (name && !strcmp(name, ".sframe")) {
 			Elf_Data *data = elf_getdata(section, NULL);
 
-			table->sframe_start = header.sh_addr;
-			table->sframe_size = data->d_size;
-			table->sframe = malloc(data->d_size);
-			memcpy(table->sframe, data->d_buf, data->d_size);
+			table->start = header.sh_addr;
+			table->len = data->d_size;
+			table->bytes = test_copy(data->d_buf, data->d_size);
 		} else if (header.sh_type == SHT_SYMTAB) {
 			program->symbols = elf_getdata(section, NULL);
 			program->symbol_count = header.sh_size / header.sh_entsize;
@@ -83,7 +83,7 @@ static bool read_sections(struct program *program)
 			code->end = header.sh_addr + header.sh_size;
 		}
 	}
-	return table->sframe;
+	return table->bytes;
 }
 
 /* The executable segment is what the kernel registers the table for. */
@@ -127,22 +127,22 @@ static int open_program(const char *path, struct program *program)
 	return -1;
 }
 
-bool test_elf_read(const char *path, struct test_elf *elf)
+bool test_elf_read(const char *path, struct unwind_table_source *source)
 {
 	struct program program;
 	int fd = open_program(path, &program);
 
 	if (fd < 0)
 		return false;
-	*elf = program.table;
+	*source = program.table;
 	elf_end(program.elf);
 	close(fd);
 	return true;
 }
 
-static u8 table_version(const struct test_elf *elf)
+static u8 table_version(const struct unwind_table_source *source)
 {
-	return elf->sframe[VERSION_AT];
+	return source->bytes[VERSION_AT];
 }
 
 static const char *symbol_at(const struct program *program, u64 address)
@@ -200,10 +200,10 @@ static bool libsframe_row(sframe_decoder_ctx *ctx, sframe_frame_row_entry *fre,
  * look at a function's end, and takes the remainder of the wrong number in
  * functions that repeat.
  */
-static bool fill_function(sframe_decoder_ctx *ctx, const struct test_elf *elf,
+static bool fill_function(sframe_decoder_ctx *ctx, const struct unwind_table_source *source,
 			  unsigned int index, struct reference *text)
 {
-	u32 count, size, text_size = elf->text_end - elf->text_start;
+	u32 count, size, text_size = source->text_end - source->text_start;
 	unsigned char info;
 	int32_t start;
 	u8 repeat;
@@ -212,7 +212,7 @@ static bool fill_function(sframe_decoder_ctx *ctx, const struct test_elf *elf,
 	if (sframe_decoder_get_funcdesc_v2(ctx, index, &count, &size, &start, &info,
 					   &repeat))
 		return false;
-	at = elf->sframe_start + (s64)start - elf->text_start;
+	at = source->start + (s64)start - source->text_start;
 	if (at < 0 || at > text_size || size > text_size - at)
 		return false;
 	for (u32 i = 0; i < count; i++) {
@@ -230,17 +230,17 @@ static bool fill_function(sframe_decoder_ctx *ctx, const struct test_elf *elf,
 	return true;
 }
 
-static struct reference *libsframe_rows(const struct test_elf *elf)
+static struct reference *libsframe_rows(const struct unwind_table_source *source)
 {
-	struct reference *text = calloc(elf->text_end - elf->text_start, sizeof(*text));
+	struct reference *text = calloc(source->text_end - source->text_start, sizeof(*text));
 	sframe_decoder_ctx *ctx;
 	bool good;
 	int error;
 
-	ctx = sframe_decode((const char *)elf->sframe, elf->sframe_size, &error);
+	ctx = sframe_decode((const char *)source->bytes, source->len, &error);
 	good = text && ctx;
 	for (u32 i = 0; good && i < sframe_decoder_get_num_fidx(ctx); i++)
-		good = fill_function(ctx, elf, i, text);
+		good = fill_function(ctx, source, i, text);
 	sframe_decoder_free(&ctx);
 	if (good)
 		return text;
@@ -399,13 +399,14 @@ struct comparison {
 	const char	*with;
 	unsigned long	equal;		/* the same row in both */
 	unsigned long	neither;	/* no row in both */
+	unsigned long	padding;	/* see is_padding() */
 	unsigned long	explained;	/* see explain() */
 	unsigned long	different;
 	char		last[320];
 };
 
 /*
- * Why .eh_frame and the table may differ though the decoder is right; NULL: it
+ * Why .eh_frame and the table may differ though table.c is right; NULL: it
  * is not.  All are what binutils, LLVM or lld write or do not write.
  */
 static const char *explain(const struct program *program,
@@ -443,83 +444,145 @@ static const char *explain(const struct program *program,
 	return NULL;
 }
 
+/* What we and another reader say of an instruction */
+struct pair {
+	u64			ip;
+	int			ours;
+	int			theirs;
+	struct sframe_row	our_row;
+	struct sframe_row	their_row;
+	bool			goes_on;	/* ours is that of the byte before */
+};
+
+/* Alignment takes the row before it, of which the others know nothing. */
+static bool is_padding(const struct program *program, const struct pair *pair)
+{
+	return pair->theirs == -ENOENT && pair->goes_on &&
+	       test_is_alignment(&program->table, pair->ip);
+}
+
 static void compare(struct comparison *cmp, const struct program *program,
-		    const struct section *section, u64 ip, int ours,
-		    const struct sframe_row *our_row, int theirs,
-		    const struct sframe_row *their_row, bool may_explain)
+		    const struct section *section, const struct pair *pair, bool may_explain)
 {
 	char our_text[64], their_text[64], line[320];
-	const char *why, *symbol;
+	const char *why = NULL, *symbol;
 
-	if (ours == -ENOENT && theirs == -ENOENT) {
+	if (pair->ours == -ENOENT && pair->theirs == -ENOENT) {
 		cmp->neither++;
 		return;
 	}
-	if (!ours && !theirs && test_same_row(our_row, their_row)) {
+	if (!pair->ours && !pair->theirs && test_same_row(&pair->our_row, &pair->their_row)) {
 		cmp->equal++;
 		return;
 	}
-	symbol = symbol_at(program, ip);
-	why = may_explain ? explain(program, section, symbol, ours, theirs) : NULL;
+	if (is_padding(program, pair)) {
+		cmp->padding++;
+		return;
+	}
+	symbol = symbol_at(program, pair->ip);
+	if (may_explain)
+		why = explain(program, section, symbol, pair->ours, pair->theirs);
 	*(why ? &cmp->explained : &cmp->different) += 1;
-	test_row_text(ours, our_row, our_text, sizeof(our_text));
-	test_row_text(theirs, their_row, their_text, sizeof(their_text));
+	test_row_text(pair->ours, &pair->our_row, our_text, sizeof(our_text));
+	test_row_text(pair->theirs, &pair->their_row, their_text, sizeof(their_text));
 	snprintf(line, sizeof(line), "%s %s: ours %s, %s %s (%s)", section->name, symbol,
 		 our_text, cmp->with, their_text, why ? why : "not explained");
 	/* One line for a run of equal differences. */
 	if (strcmp(line, cmp->last))
-		test_note("%s %#llx %s", program->name, (unsigned long long)ip, line);
+		test_note("%s %#llx %s", program->name, (unsigned long long)pair->ip, line);
 	strcpy(cmp->last, line);
 }
 
 static bool check_comparison(const struct comparison *cmp, const char *name)
 {
 	return test_result(!cmp->different && cmp->equal,
-			   "%s_every_byte_as_%s: %lu equal, %lu without a row in both, %lu explained, %lu different",
-			   name, cmp->with, cmp->equal, cmp->neither, cmp->explained,
-			   cmp->different);
+			   "%s_every_byte_as_%s: %lu equal, %lu without a row in both, %lu of padding, %lu explained, %lu different",
+			   name, cmp->with, cmp->equal, cmp->neither, cmp->padding,
+			   cmp->explained, cmp->different);
 }
 
-static void compare_section(const struct program *program, const struct section *section,
-			    const struct sframe_table *table,
-			    const struct reference *reference,
-			    struct comparison *libsframe, struct comparison *eh_frame,
-			    unsigned long *differ_in_place)
+/* Our row of a byte.  The others know no function without one. */
+static struct pair look_up(const struct unwind_table *table, u64 ip, u64 offset)
 {
-	for (u64 ip = section->start; ip < section->end; ip++) {
-		const struct reference *parsed = reference + (ip - table->text_start);
-		struct sframe_reader reader = test_reader(TEST_BUDGET);
-		struct sframe_row ours, in_place, theirs;
-		int error, their_error;
+	const struct sframe_row *row = unwind_table_look(table, offset);
 
-		error = sframe_find_row(&reader, table, ip, &ours);
-		test_direct = true;
-		reader = test_reader(TEST_BUDGET);
-		if (sframe_find_row(&reader, table, ip, &in_place) != error ||
-		    (!error && !test_same_row(&ours, &in_place)) ||
-		    !test_memory.direct)
-			++*differ_in_place;
-		test_direct = false;
-		/* The others know no such difference. */
-		if (error == -ENODATA)
-			error = -ENOENT;
-		if (reference)
-			compare(libsframe, program, section, ip, error, &ours,
-				parsed->present ? 0 : -ENOENT, &parsed->row,
-				false);
-		their_error = eh_frame_row(program->cfi, ip, &theirs);
-		compare(eh_frame, program, section, ip, error, &ours, their_error,
-			&theirs, true);
+	return (struct pair){
+		.ip = ip,
+		.ours = row->error == -ENODATA ? -ENOENT : row->error,
+		.our_row = *row,
+		.goes_on = row == unwind_table_look(table, offset - 1),
+	};
+}
+
+/* The section at @ip; one without a name where there is none. */
+static const struct section *section_at(const struct program *program, u64 ip)
+{
+	static const struct section none = { "no section", 0, 0 };
+
+	for (unsigned int i = 0; i < program->code_count; i++)
+		if (ip >= program->code[i].start && ip < program->code[i].end)
+			return &program->code[i];
+	return &none;
+}
+
+/* Hold @table against the others; @reference may be NULL. */
+static void compare_rows(const struct program *program, const struct unwind_table *table,
+			 const struct reference *reference)
+{
+	struct comparison libsframe = { .with = "libsframe" };
+	struct comparison eh_frame = { .with = "eh_frame" };
+	u64 start = program->table.text_start;
+
+	for (u64 ip = start; ip < program->table.text_end; ip++) {
+		const struct section *section = section_at(program, ip);
+		struct pair pair = look_up(table, ip, ip - start);
+
+		if (reference) {
+			pair.theirs = reference[ip - start].present ? 0 : -ENOENT;
+			pair.their_row = reference[ip - start].row;
+			compare(&libsframe, program, section, &pair, false);
+		}
+		pair.theirs = eh_frame_row(program->cfi, ip, &pair.their_row);
+		compare(&eh_frame, program, section, &pair, true);
 	}
+	if (reference)
+		check_comparison(&libsframe, program->name);
+	check_comparison(&eh_frame, program->name);
 }
 
-static int open_table(const struct test_elf *elf, struct sframe_table *table)
+/* The model knows -ENODATA and sframe_row::plain, too. */
+static void compare_model(const struct program *program, const struct unwind_table *table)
 {
-	struct sframe_reader reader = test_reader(TEST_BUDGET);
+	unsigned long count[TEST_AGREEMENTS] = { };
 
-	test_memory_set(elf->sframe_start, elf->sframe, elf->sframe_size);
-	return sframe_open(&reader, elf->sframe_start,
-			   elf->sframe_start + elf->sframe_size, table);
+	for (u64 ip = program->table.text_start; ip < program->table.text_end; ip++) {
+		enum test_agreement agreement = test_compare(table, &program->table, ip);
+
+		if (agreement == TEST_DIFFERENT && !count[agreement])
+			test_note("%s: %#llx differs", program->name, (unsigned long long)ip);
+		count[agreement]++;
+	}
+	test_result(!count[TEST_DIFFERENT] && count[TEST_EQUAL],
+		    "%s_every_byte_as_model: %lu equal, %lu of padding, %lu different",
+		    program->name, count[TEST_EQUAL], count[TEST_PADDING], count[TEST_DIFFERENT]);
+}
+
+static double milliseconds(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec * 1e3 + time.tv_nsec / 1e6;
+}
+
+static int build_error(const struct program *program)
+{
+	struct unwind_table *table = test_build(&program->table, 1);
+
+	if (IS_ERR(table))
+		return PTR_ERR(table);
+	unwind_table_free(table);
+	return 0;
 }
 
 static int by_start(const void *a, const void *b)
@@ -535,21 +598,21 @@ static int by_start(const void *a, const void *b)
  * What a linker has to do with a table of version 2 from an assembler: the functions
  * in the order of their addresses, which count from where they stand.
  */
-static bool sort_functions(struct test_elf *elf)
+static bool sort_functions(struct unwind_table_source *source)
 {
-	sframe_header *header = (sframe_header *)elf->sframe;
+	sframe_header *header = (sframe_header *)source->bytes;
 	sframe_func_desc_entry *fdes;
 	size_t index;
 
-	if (elf->sframe_size < sizeof(*header) || table_version(elf) != 2 ||
+	if (source->len < sizeof(*header) || table_version(source) != 2 ||
 	    (header->sfh_preamble.sfp_flags & (SFRAME_F_FDE_SORTED | FUNC_START_PCREL)) !=
 	    FUNC_START_PCREL)
 		return false;
 	index = sizeof(*header) + header->sfh_auxhdr_len + header->sfh_fdeoff;
-	if (index > elf->sframe_size ||
-	    header->sfh_num_fdes > (elf->sframe_size - index) / sizeof(*fdes))
+	if (index > source->len ||
+	    header->sfh_num_fdes > (source->len - index) / sizeof(*fdes))
 		return false;
-	fdes = (sframe_func_desc_entry *)(elf->sframe + index);
+	fdes = (sframe_func_desc_entry *)(source->bytes + index);
 	for (u32 i = 0; i < header->sfh_num_fdes; i++)
 		fdes[i].sfde_func_start_address += i * sizeof(*fdes);
 	qsort(fdes, header->sfh_num_fdes, sizeof(*fdes), by_start);
@@ -559,52 +622,53 @@ static bool sort_functions(struct test_elf *elf)
 	return true;
 }
 
+/* The table, or NULL and a failed result. */
+static struct unwind_table *build_program(const struct program *program)
+{
+	double begin = milliseconds();
+	struct unwind_table *table = unwind_table_build(&program->table, 1, GFP_KERNEL);
+
+	begin = milliseconds() - begin;
+	if (!IS_ERR(table)) {
+		test_note("%s: %zu bytes of %zu, %u rows, %u rules, %.1f ms", program->name,
+			  table->size, program->table.len, table->nr_rows, table->nr_rules, begin);
+		unwind_table_free(table);
+	}
+	return test_built(&program->table, program->name);
+}
+
 static void compare_program(struct program *program)
 {
-	struct comparison libsframe = { .with = "libsframe" };
-	struct comparison eh_frame = { .with = "eh_frame" };
-	struct test_elf *elf = &program->table;
 	struct reference *reference = NULL;
-	unsigned long differ_in_place = 0;
-	struct sframe_table table;
+	struct unwind_table *table;
 	int error;
 
-	error = open_table(elf, &table);
-	program->unsorted = sort_functions(elf);
-	if (program->unsorted) {
+	error = build_error(program);
+	program->unsorted = sort_functions(&program->table);
+	if (program->unsorted)
 		test_result(error == -EOPNOTSUPP, "%s_unsorted_is_refused: %s",
 			    program->name, test_error(error));
-		error = open_table(elf, &table);
-	}
-	if (!test_result(!error, "%s_opens: %s", program->name, test_error(error)))
+	table = build_program(program);
+	if (!table)
 		return;
 	/* Without the linker of its -B, gcc takes the one that writes version 2. */
 	if (strstr(program->name, "-v3-"))
-		test_result(table_version(elf) == 3, "%s_is_version_3", program->name);
-	table.text_start = elf->text_start;
-	table.text_end = elf->text_end;
+		test_result(table_version(&program->table) == 3, "%s_is_version_3",
+			    program->name);
 	/*
 	 * libsframe 2.44 knows version 2 alone, and not LLVM's; .eh_frame has to do for
 	 * the others.
 	 */
-	if (table_version(elf) == 2 && !program->unsorted) {
-		reference = libsframe_rows(elf);
-		if (!reference) {
-			test_result(false, "%s: libsframe cannot read it",
-				    program->name);
-			return;
-		}
+	if (table_version(&program->table) == 2 && !program->unsorted) {
+		reference = libsframe_rows(&program->table);
+		test_result(reference, "%s_is_read_by_libsframe", program->name);
 	}
-	for (unsigned int i = 0; i < program->code_count; i++)
-		compare_section(program, &program->code[i], &table, reference,
-				&libsframe, &eh_frame, &differ_in_place);
-	if (reference)
-		check_comparison(&libsframe, program->name);
-	check_comparison(&eh_frame, program->name);
-	test_result(!differ_in_place, "%s_every_byte_in_place: %lu different",
-		    program->name, differ_in_place);
+	compare_rows(program, table, reference);
+	compare_model(program, table);
 	free(reference);
-	test_built_program(program->name, elf);
+	unwind_table_free(table);
+	test_result(!test_heap.used, "%s_frees_all: %zu bytes left", program->name,
+		    test_heap.used);
 }
 
 void test_program(const char *path)
@@ -617,7 +681,7 @@ void test_program(const char *path)
 	program.cfi = dwarf_getcfi_elf(program.elf);
 	compare_program(&program);
 	dwarf_cfi_end(program.cfi);
-	free(program.table.sframe);
+	free((void *)program.table.bytes);
 	elf_end(program.elf);
 	close(fd);
 }

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 PT_LOAD, PF_X = 1, 1
-# Where fuzz.c has the table.
+# TEST_TABLE of test.h
 TABLE = 0x500000
 
 
@@ -44,7 +44,7 @@ def request(start: int, size: int, first: int, depth: int) -> bytes:
     start += TABLE
     region = struct.pack("<QQQQ", TABLE, 4096, start, size)
     where = [first, first + 1, first + 2, first + 3] + [depth] * 4
-    return struct.pack("<QQ8HII", start, start + size, *where, 60000, 0) + region
+    return struct.pack("<QQ8HII", start, start + size, *where, 1, 1) + region
 
 
 def main() -> int:

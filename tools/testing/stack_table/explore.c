@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Every interleaving of two or three operations of kernel/bpf/stack_table.c.
+ * Test all interleavings of two or three operations of kernel/bpf/stack_table.c.
  *
- * Each operation is a coroutine that stops before each access to shared memory
- * and says what it is about to access.  The explorer runs the scenario again and
- * again, each time with another order of these accesses, until there is none left
- * that it has not seen.  Orders that differ only in accesses that do not touch
- * each other (other address, or both reads) give the same result; they are run
- * once, by sleep sets (Godefroid 1996).  Memory is sequentially consistent here;
- * threads.c is for the rest.
+ * Each operation is a coroutine that stops before each access to shared memory and
+ * announces the access.  The explorer runs a scenario again and again, each time with a
+ * different order of these accesses, until it has tried all orders.  Orders that differ
+ * only in independent accesses, to different addresses or both reads, give the same
+ * result.  Sleep sets (Godefroid 1996) run them only once.  Memory is sequentially
+ * consistent here; threads.c and the litmus tests cover weaker orders.
  *
- * A second pass is about NMIs: one operation runs as a whole at each access of the
- * other one, and it must come to an end, as nothing else can run meanwhile.
+ * A second pass simulates NMIs: at each access of one operation, the others run as a
+ * whole.  They must finish, as nothing else can run meanwhile.
  *
- * Lines have two cells, so that a home is full with two stacks.
+ * Lines have two cells, so that two stacks fill a home.
  *
  * usage: explore [-v]
  */
@@ -33,7 +32,7 @@
 #define NMI_STEPS	2000
 #define MAX_RUNS	4000000
 #define NR_LINES	4
-/* Few, so that they are used again within a scenario */
+/* Few blocks, so that a scenario reuses them */
 #define NR_BLOCKS	8
 
 /* ---- memory, the same addresses in each run ---- */
@@ -70,6 +69,8 @@ void *bpf_map_kvcalloc(struct bpf_map *map, size_t n, size_t size, int gfp)
 }
 
 static struct bpf_stack_table table;
+/* Number of records of the table, except in scenarios with fewer */
+static u32 nr_index;
 
 /* ---- coroutines ---- */
 
@@ -79,7 +80,7 @@ struct access {
 };
 
 struct thread {
-	/* Where it begins, and where it goes on */
+	/* Start of the coroutine, and the place to resume it */
 	ucontext_t context;
 	jmp_buf resume;
 	bool begun;
@@ -95,7 +96,7 @@ static jmp_buf scheduler;
 static int nr_threads;
 static volatile int current = -1;
 
-/* In the midst of an operation on a free list, see sched_point(). */
+/* Set while an operation on a free list runs, see sched_point(). */
 static bool in_list;
 
 static bool is_list(const volatile void *addr)
@@ -105,17 +106,17 @@ static bool is_list(const volatile void *addr)
 }
 
 /*
- * An operation on a free list is one access: if another context's came between, its
- * cmpxchg would fail, and it would begin again.  It begins with a read of the head,
- * and ends with a cmpxchg or another read.  The number of free blocks decides
- * nothing in these scenarios.
+ * An operation on a free list counts as one access.  If another context changed the list
+ * in between, the cmpxchg would fail and the operation would start again.  It begins with
+ * a read of the head, and ends with a cmpxchg or another read.  The number of free blocks
+ * affects nothing in these scenarios, so accesses to it are not announced.
  */
 void sched_point(const volatile void *addr, bool write)
 {
 	bool list = is_list(addr), goes_on = in_list;
 	int self = current;
 
-	/* Preparation and checks run outside. */
+	/* Preparation and checks run outside of coroutines. */
 	if (self < 0 || addr == &table.pool.nr_free)
 		return;
 	if (goes_on) {
@@ -123,7 +124,7 @@ void sched_point(const volatile void *addr, bool write)
 		return;
 	}
 	threads[self].next = (struct access){ addr, write || list };
-	/* Unlike swapcontext(), these do no system call. */
+	/* Unlike swapcontext(), these make no system call. */
 	if (!_setjmp(threads[self].resume))
 		_longjmp(scheduler, 1);
 	in_list = list;
@@ -136,7 +137,7 @@ static void thread_main(int self)
 	_longjmp(scheduler, 1);
 }
 
-/* Do the access that @t stands before, and go on to the next one. */
+/* Let thread @t make its next access, and stop before the one after that. */
 static void step(int t)
 {
 	current = t;
@@ -196,7 +197,7 @@ static int find(int stack)
 	return find_key(&table, &key);
 }
 
-/* 1: it is, 0: it is another one, or its id is gone */
+/* Whether @id holds @stack; 0 for another stack and for a deleted id. */
 static int holds(int id, int stack)
 {
 	u64 got[3];
@@ -215,7 +216,7 @@ static void delete_x(int *result) { *result = bpf_stack_table_delete(&table, ids
 static void delete_f1(int *result) { *result = bpf_stack_table_delete(&table, ids[F1]); }
 static void delete_f2(int *result) { *result = bpf_stack_table_delete(&table, ids[F2]); }
 
-/* 1: all of X, -ENOENT: gone, else: what must not be */
+/* Result: 1 for the whole of X, -ENOENT if deleted, anything else is an error. */
 static void copy_x(int *result)
 {
 	u64 got[2];
@@ -234,7 +235,7 @@ static void copy_f1(int *result)
 		*result = memcmp(got, words[F1], sizeof(got)) ? -EIO : 1;
 }
 
-/* How often an iteration sees X */
+/* Result: how often an iteration sees X. */
 static void iterate_x(int *result)
 {
 	int id = bpf_stack_table_next(&table, -1);
@@ -245,7 +246,7 @@ static void iterate_x(int *result)
 	}
 }
 
-/* An insertion and what its user may do at once: the id must be known. */
+/* A user may use the returned id at once, so it must lead to X. */
 static void get_x_and_read(int *result)
 {
 	*result = get(X, false);
@@ -260,8 +261,19 @@ static void get_x_and_delete(int *result)
 		*result = bpf_stack_table_delete(&table, *result) ? -EIO : 1;
 }
 
+/* The second stack needs the other list of free records. */
+static void get_y_twice(int *result)
+{
+	*result = get(Y, false);
+	if (*result >= 0)
+		*result = bpf_stack_table_delete(&table, *result);
+	if (!*result)
+		*result = get(Y, false);
+}
+
 static void clear_table(u32 max_entries)
 {
+	table.nr_index = nr_index;
 	memset(table.cells, 0, table.nr_lines * STACK_LINE * sizeof(*table.cells));
 	memset(table.recs, 0, table.nr_index * sizeof(*table.recs));
 	recs_init(&table);
@@ -281,7 +293,7 @@ static void clear_table(u32 max_entries)
 
 static void make_table(void)
 {
-	/* Home 0 for all but Z; tags differ, but those of F3 and X do not. */
+	/* All stacks but Z have home 0.  All tags differ, except those of F3 and X. */
 	static const u32 tags[NR_STACKS] = { 1, 2, 0x40000001, 3, 4, 1 };
 
 	if (bpf_stack_table_init(&table, 4, 2, 0, 0))
@@ -289,6 +301,7 @@ static void make_table(void)
 	if (table.nr_lines < NR_LINES)
 		abort();
 	table.nr_lines = NR_LINES;
+	nr_index = table.nr_index;
 	table.pool.low = 0;
 	for (int i = 0; i < NR_STACKS; i++) {
 		words[i][0] = 0x1000 + i;
@@ -325,7 +338,7 @@ static u32 listed(atomic64_t *head, const void *owner, stack_link_fn link_of)
 	return n;
 }
 
-/* What holds after every scenario */
+/* Invariants that must hold after every scenario */
 static bool sane(void)
 {
 	u32 cells = 0;
@@ -343,7 +356,7 @@ static bool sane(void)
 			EXPECT(line_distance(&table, home, line) <=
 			       ctl_reach(table.cells[home * STACK_LINE].counter));
 		}
-	EXPECT_EQ(cells, table.count.counter);
+	EXPECT_EQ(cells, bpf_stack_table_count(&table));
 	EXPECT_EQ(table.pool.nr_free.counter, NR_BLOCKS - cells);
 	EXPECT_EQ(listed(&table.pool.free, &table.pool, block_link), NR_BLOCKS - cells);
 	EXPECT_EQ(listed(&table.free[0], &table, rec_link) +
@@ -389,6 +402,14 @@ static void put_x_away_and_shrink(void)
 	put_x_away();
 	bpf_stack_table_delete(&table, ids[F1]);
 	put(F1);
+}
+
+/* Only two records exist, both on the list that takers use second. */
+static void two_records(void)
+{
+	table.nr_index = 2;
+	recs_init(&table);
+	table.turn = 1;
 }
 
 static bool both_same(void)
@@ -437,7 +458,7 @@ static bool x_and_z(void)
 	return true;
 }
 
-/* Thread 0 inserts or finds X, thread 1 deletes the old id of it. */
+/* Thread 0 inserts or finds X; thread 1 deletes the old id of X. */
 static bool inserted_or_deleted(void)
 {
 	EXPECT(RESULT(0) >= 0);
@@ -450,6 +471,14 @@ static bool inserted_or_deleted(void)
 		EXPECT(holds(RESULT(0), X));
 		EXPECT_EQ(find(X), RESULT(0));
 	}
+	return true;
+}
+
+/* A single stack must always fit, even if other threads delete it meanwhile. */
+static bool never_full(void)
+{
+	EXPECT(RESULT(0) >= 0);
+	EXPECT(RESULT(1) != -ENOMEM);
 	return true;
 }
 
@@ -468,7 +497,7 @@ static bool whole_or_gone(void)
 	return true;
 }
 
-/* X is there all the time; the others do what they do. */
+/* X stays stored all the time, so thread 0 must find it. */
 static bool always_found(void)
 {
 	EXPECT_EQ(RESULT(0), ids[X]);
@@ -487,7 +516,7 @@ static bool reused(void)
 	EXPECT(RESULT(0) >= 0);
 	EXPECT(RESULT(1) >= 0);
 	EXPECT(RESULT(0) != RESULT(1));
-	/* Each may have replaced the other's. */
+	/* Each thread may have evicted the stack of the other one. */
 	EXPECT(holds(RESULT(0), X) || find(X) < 0);
 	EXPECT(holds(RESULT(1), Y) || find(Y) < 0);
 	return true;
@@ -501,7 +530,7 @@ static bool read_back(void)
 	return true;
 }
 
-/* Thread 0 inserts X and deletes what it got, thread 1 inserts X. */
+/* Thread 0 inserts X and deletes the id it got; thread 1 inserts X. */
 static bool inserted_and_deleted(void)
 {
 	EXPECT_EQ(RESULT(0), 1);
@@ -516,7 +545,7 @@ static const struct scenario {
 	void (*prepare)(void);
 	__typeof__(get_x) *op[MAX_THREADS];
 	bool (*check)(void);
-	/* Too many interleavings: only those with that many preemptions */
+	/* If not 0, explore only interleavings with at most that many preemptions */
 	int preemptions;
 } scenarios[] = {
 	{ "two insert the same stack", 4, nothing, { get_x, get_x }, both_same },
@@ -537,6 +566,14 @@ static const struct scenario {
 	  { get_x, delete_x }, inserted_or_deleted },
 	{ "insertion and deletion of the same stack, away from home", 4, put_x_away,
 	  { get_x, delete_x }, inserted_or_deleted },
+	{ "insertion and deletion of the last entry's stack", 1, put_x,
+	  { get_x, delete_x }, inserted_or_deleted },
+	{ "two insert and one deletes the last entry's stack", 1, put_x,
+	  { get_x, get_x, delete_x }, never_full, 3 },
+	{ "insertion and two deletions of the last entry's stack", 1, put_x,
+	  { get_x, get_x_and_delete, delete_x }, never_full, 3 },
+	{ "two insert, and there is a record for each", 4, two_records,
+	  { get_x, get_y_twice }, x_and_y },
 	{ "insertion, and deletion of one that was farther away", 4, put_x_away,
 	  { get_y, delete_x }, NULL },
 	{ "two deletions of the same stack", 4, put_x, { delete_x, delete_x }, deleted_once },
@@ -590,7 +627,7 @@ struct node {
 	u32 sleep;
 	u32 tried;
 	int chosen;
-	/* In bounded mode: the one that ran before, and preemptions so far */
+	/* In bounded mode: thread that ran before, and preemptions so far */
 	int last;
 	int preempted;
 	struct access next[MAX_THREADS];
@@ -603,7 +640,7 @@ static bool independent(struct access a, struct access b)
 	return a.addr != b.addr || (!a.write && !b.write);
 }
 
-/* The node after the choice made at @before; or the first one, when there is none. */
+/* Set up the node after the choice made at @before, or the first node if that is NULL. */
 static void make_node(struct node *node, const struct node *before)
 {
 	memset(node, 0, sizeof(*node));
@@ -629,9 +666,10 @@ static void make_node(struct node *node, const struct node *before)
 }
 
 /*
- * What may run at @node.  Without a bound, all but what would repeat an order that
- * was seen.  With one, whatever runs goes on when no preemption is left; sleep sets
- * are of no use then, as the order that was seen may have had too many.
+ * Threads that may run at @node.  Without a bound, these are all that do not repeat an
+ * order already explored.  With a bound, the running thread continues once no preemption
+ * is left.  Sleep sets do not apply then, as the equivalent order may have been skipped
+ * for having too many preemptions.
  */
 static u32 choices(const struct node *node, int preemptions)
 {
@@ -694,7 +732,7 @@ static bool explore(const struct scenario *scenario, u64 *runs, u64 *pruned, int
 			printf("# too many interleavings\n");
 			return false;
 		}
-		/* Back to the last choice that leaves another one. */
+		/* Backtrack to the last choice that has an alternative. */
 		while (--depth >= 0) {
 			struct node *node = &nodes[depth];
 			u32 choice;
@@ -714,7 +752,7 @@ static bool explore(const struct scenario *scenario, u64 *runs, u64 *pruned, int
 
 /* ---- NMIs ---- */
 
-/* Runs @outer, and all of @nmi at its access number @at; false: it has fewer. */
+/* Run @outer, with all of @nmi at its access number @at.  False if it has fewer. */
 static bool nest(int outer, const int *nmi, int nr_nmi, int at, bool *ok)
 {
 	int i, n, steps;

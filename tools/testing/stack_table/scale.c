@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * New stacks from 1 to 64 CPUs at once: kernel/bpf/stack_table.c against the algorithm
- * that the stack map had before, a bucket for each hash, exchanged, and free buckets in
- * a list for each CPU under a lock.
+ * Compare insertions from 1 to 64 CPUs at once into kernel/bpf/stack_table.c and into the
+ * stack map of the base.  The base has one bucket for each hash, which it exchanges, and
+ * keeps free buckets in a list for each CPU under a lock.
  *
- * Built with STACK_EXPLORE, CPUs are coroutines, and which of them does the next access
- * to shared memory is drawn by lot.  Each cache line remembers which CPUs have it, so
- * this counts, for each stack stored, how often a CPU has to fetch a line because
- * another one wrote it, how much of that is the most wanted line (the CPUs stand in line
- * for that one, however many there are), and how often an atomic operation has to be
- * done again.  The same on any machine, whatever its number of CPUs.
+ * Built with STACK_EXPLORE, CPUs are coroutines, and a random one makes the next access
+ * to shared memory.  Each cache line remembers which CPUs have it.  The program counts
+ * per stored stack how often a CPU must fetch a line that another CPU wrote, how many of
+ * these fetches are of the most contended line, which limits scaling, and how many atomic
+ * operations are retried.  The counts do not depend on the machine.
  *
- * Without it, CPUs are threads, and this is the CPU time that they take.  With more
- * threads than the machine has CPUs, few of them meet, but some are preempted in the
- * midst of an insertion, or with a lock held.
+ * Built without STACK_EXPLORE, CPUs are threads, and the program measures their CPU time.
+ * With more threads than the machine has CPUs, few threads conflict, but some are
+ * preempted during an insertion or with a lock held.
  *
  * usage: scale [SEED]
  */
@@ -25,7 +24,7 @@
 
 #include "shim.h"
 
-/* Operations that another CPU made fail */
+/* Number of operations that failed because of another CPU */
 static __thread u64 failed;
 
 static inline s64 count_failed(s64 got, s64 want)
@@ -51,7 +50,7 @@ static inline s64 count_failed(s64 got, s64 want)
 #else
 #define ROUNDS		50
 #endif
-/* Half full: the old algorithm loses 21 % of them. */
+/* Half full; the old algorithm loses 21 % of these stacks. */
 #define NR_STACKS	(ENTRIES / 2)
 
 static int nr_cpus;
@@ -90,12 +89,12 @@ static struct bucket *all_buckets;
 
 static void head_lock(struct head *head)
 {
-	/* Not counted as a failure: it is one operation, however long it waits. */
+	/* Each wait counts as one retry, however long it is. */
 	while ((atomic64_cmpxchg)(&head->lock, 0, 1)) {
 		failed++;
 		while (atomic64_read(&head->lock)) {
 #ifndef STACK_EXPLORE
-			/* A raw spinlock's holder is not preempted. */
+			/* The kernel does not preempt the holder of a raw spinlock. */
 			sched_yield();
 #endif
 		}
@@ -223,7 +222,7 @@ static u64 sum_stored(void)
 
 #ifdef STACK_EXPLORE
 
-/* ---- CPUs that are coroutines, and their caches ---- */
+/* ---- CPUs as coroutines, and their caches ---- */
 
 static struct cpu {
 	ucontext_t context;
@@ -236,7 +235,7 @@ static jmp_buf scheduler;
 static volatile int current = -1;
 static int running[MAX_CPUS], nr_running;
 
-/* A line, which CPUs have it, and how often it went from one to another */
+/* A cache line: address, CPUs that have it, and number of moves between CPUs */
 static struct line {
 	uintptr_t addr;
 	u64 has;

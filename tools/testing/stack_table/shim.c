@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Memory and random numbers for the unit and the thread test. */
+/* Memory and random numbers for unit.c, threads.c and scale.c. */
 #include "shim.h"
 
 u32 shim_cpus = 2;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The kernel's names for kernel/bpf/stack_{table,pool}.c in user space.  Included before
- * anything else, it takes the place of stack_table_internal.h.
+ * User space versions of the kernel names that kernel/bpf/stack_{table,pool}.c use.  The
+ * compiler includes this file first, so it replaces stack_table_internal.h.
  *
- * With STACK_EXPLORE each access to shared memory calls sched_point() first, where
- * the explorer runs another thread of the test.
+ * With STACK_EXPLORE, each access to shared memory first calls sched_point(), where the
+ * explorer may switch to another thread of the test.
  */
 #ifndef _BPF_STACK_TABLE_INTERNAL_H
 #define _BPF_STACK_TABLE_INTERNAL_H
@@ -105,10 +105,10 @@ static inline void shim_jhash_final(u32 *a, u32 *b, u32 *c)
 }
 
 /*
- * Orders as in the kernel: read is relaxed, an operation with a result is full.
- * TSan knows neither fences nor that a load by an address that was read follows that
- * read.  There reads acquire and writes release; the order is proved by the litmus
- * tests, and TSan finds accesses that are not marked.
+ * Memory orders as in the kernel: reads are relaxed, operations that return a value are
+ * full barriers.  TSan knows neither fences nor address dependencies, so for TSan reads
+ * acquire and writes release.  The litmus tests prove the order; TSan finds accesses that
+ * are not marked.
  */
 #ifdef __SANITIZE_THREAD__
 #define SHIM_READ		__ATOMIC_ACQUIRE
@@ -118,7 +118,7 @@ static inline void shim_jhash_final(u32 *a, u32 *b, u32 *c)
 #define SHIM_WRITE		__ATOMIC_RELAXED
 #endif
 
-/* Orders loads before it and loads after it. */
+/* Loads before this are ordered before loads after it. */
 static inline void smp_rmb(void)
 {
 #ifndef __SANITIZE_THREAD__
@@ -190,10 +190,10 @@ static inline void atomic64_inc(atomic64_t *v)
 	__atomic_fetch_add(&v->counter, 1, __ATOMIC_RELAXED);
 }
 
-static inline void atomic64_dec(atomic64_t *v)
+static inline void atomic64_add(s64 i, atomic64_t *v)
 {
 	sched_point(v, true);
-	__atomic_fetch_sub(&v->counter, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&v->counter, i, __ATOMIC_RELAXED);
 }
 
 #define READ_ONCE(x) ({							\
@@ -206,7 +206,7 @@ static inline void atomic64_dec(atomic64_t *v)
 	sched_point(_x, true);						\
 	__atomic_store_n(_x, v, SHIM_WRITE);				\
 })
-/* A counter that others go on with */
+/* Reads a counter that other threads keep changing. */
 #define data_race(x)	__atomic_load_n(&(x), __ATOMIC_RELAXED)
 
 #define xchg(p, v) ({							\
@@ -225,7 +225,7 @@ static inline void atomic64_dec(atomic64_t *v)
 #define container_of(ptr, type, member) \
 	((type *)((char *)(ptr) - offsetof(type, member)))
 
-/* One set of counters for all: their sums are what the tests look at. */
+/* All CPUs share one set of counters, as the tests check only the sums. */
 #define GFP_KERNEL_ACCOUNT	0
 #define this_cpu_inc(x)		this_cpu_add(x, 1)
 #define this_cpu_add(x, n)	((void)__atomic_fetch_add(&(x), n, __ATOMIC_RELAXED))
@@ -234,7 +234,7 @@ static inline void atomic64_dec(atomic64_t *v)
 #define per_cpu_ptr(p, cpu)	((p) + (cpu))
 #define for_each_possible_cpu(cpu) for (; shim_cpu_next(&(cpu));)
 
-/* One CPU, then none, and so on */
+/* Iterates over a single CPU; each second call ends the loop. */
 static inline bool shim_cpu_next(int *cpu)
 {
 	static __thread bool more;
@@ -246,12 +246,12 @@ static inline bool shim_cpu_next(int *cpu)
 extern u32 shim_cpus;
 #define num_possible_cpus()	(shim_cpus)
 #define nr_cpu_ids		(shim_cpus)
-/* Of the thread */
+/* CPU that the thread plays */
 extern __thread u32 shim_cpu;
 #define raw_smp_processor_id()	(shim_cpu)
 #define cond_resched()		((void)0)
 
-/* Runs at once: interrupts are always on. */
+/* Work runs at once, as if interrupts were always enabled. */
 struct irq_work { void (*func)(struct irq_work *work); };
 #define init_irq_work(work, fn)	((work)->func = (fn))
 #define irq_work_sync(work)	((void)(work))
@@ -261,7 +261,7 @@ static inline void irq_work_queue(struct irq_work *work)
 	work->func(work);
 }
 
-/* Runs at once as well, but not to try again. */
+/* Delayed work also runs at once, except for retries, which have a delay. */
 struct work_struct { void (*func)(struct work_struct *work); };
 struct delayed_work { struct work_struct work; };
 #define INIT_DELAYED_WORK(dwork, fn)	((dwork)->work.func = (fn))
@@ -277,7 +277,7 @@ static inline void queue_delayed_work(void *wq, struct delayed_work *dwork, int 
 		dwork->work.func(&dwork->work);
 }
 
-/* shim.c, but for the explorer, which has its own */
+/* Defined in shim.c, except for the explorer, which has its own versions */
 struct bpf_map;
 #define GFP_KERNEL		0
 #define __GFP_RETRY_MAYFAIL	0
@@ -292,9 +292,9 @@ static inline u32 get_random_u32(void)
 	return get_random_u64();
 }
 
-/* Seed of all that is random */
+/* Seed of all random numbers */
 extern u64 shim_seed;
-/* bpf_map_kvcalloc() has nothing. */
+/* Makes bpf_map_kvcalloc() fail. */
 extern bool shim_no_memory;
 
 #endif /* _BPF_STACK_TABLE_INTERNAL_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Results of the three programs, as TAP. */
+/* Result output of the three test programs, as TAP. */
 #ifndef _STACK_TABLE_TEST_H
 #define _STACK_TABLE_TEST_H
 
@@ -8,12 +8,14 @@
 
 static unsigned int test_run, test_failed;
 
-/* Prints a result; returns @passed. */
+/* Prints a result and returns @passed. */
 static bool __attribute__((format(printf, 2, 3)))
 test_result(bool passed, const char *format, ...)
 {
 	va_list args;
 
+	if (!test_run)
+		puts("TAP version 13");
 	printf("%sok %u - ", passed ? "" : "not ", ++test_run);
 	va_start(args, format);
 	vprintf(format, args);
@@ -30,7 +32,7 @@ static int test_end(void)
 	return test_failed ? 1 : 0;
 }
 
-/* First failure of a test: what was expected, and where. */
+/* Fail a test function if a condition does not hold, and print the condition. */
 #define EXPECT(condition) do {						\
 	if (!(condition)) {						\
 		printf("# %s:%d: %s\n", __func__, __LINE__, #condition);\

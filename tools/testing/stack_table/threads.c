@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Real threads on one table of kernel/bpf/stack_table.c, for TSan: inserters and
- * deleters of few stacks, so that they meet all the time, readers of what the
- * others handed out, an iterator, and one stack that is there from begin to end.
+ * Real threads on one table of kernel/bpf/stack_table.c, for TSan.  Inserters and
+ * deleters share a few stacks, so that they conflict all the time.  Readers read the ids
+ * that inserters returned, and one thread iterates.  One stack stays stored all the time.
  *
  * usage: threads [SEED [MILLISECONDS]]
  */
@@ -18,11 +18,11 @@
 #define NR_READERS	4
 #define NR_STACKS	96
 #define DEPTH		64
-/* The stack that stays */
+/* Number of the stack that stays stored */
 #define STAYS		NR_STACKS
 
 static struct bpf_stack_table table;
-/* Ids that were handed out, with their stack: (id + 1) << 32 | stack */
+/* Ids that inserters returned, with their stacks: (id + 1) << 32 | stack */
 static u64 box[256];
 static bool stop;
 static int stays_id;
@@ -105,7 +105,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* What an id resolves to is its stack or nothing. */
+/* An id must lead to its own stack or to none. */
 static void read_box(u64 *state)
 {
 	u64 got[DEPTH], seen;
@@ -149,7 +149,7 @@ static void *read_all(void *arg)
 	return NULL;
 }
 
-/* An iteration sees the stack that stays, each time. */
+/* Each iteration must see the stack that stays exactly once. */
 static void *iterate(void *arg)
 {
 	(void)arg;
@@ -171,7 +171,7 @@ static void *iterate(void *arg)
 	return NULL;
 }
 
-/* Each stack is there once, and nothing is left over. */
+/* Each stack must be stored at most once; after deletion, all blocks must be free. */
 static bool left_over(void)
 {
 	int taken = 0;
@@ -192,10 +192,10 @@ static bool left_over(void)
 	     id = bpf_stack_table_next(&table, bpf_stack_table_index(&table, id)))
 		listed++;
 	EXPECT_EQ(listed, found);
-	EXPECT_EQ(table.count.counter, found);
+	EXPECT_EQ(bpf_stack_table_count(&table), found);
 	while ((id = bpf_stack_table_next(&table, -1)) >= 0)
 		EXPECT_EQ(bpf_stack_table_delete(&table, id), 0);
-	EXPECT_EQ(table.count.counter, 0);
+	EXPECT_EQ(bpf_stack_table_count(&table), 0);
 	for (u32 cpu = 0; cpu < shim_cpus; cpu++)
 		taken += table.pool.cpus[cpu].taken.counter;
 	EXPECT_EQ(table.pool.nr_free.counter - taken, table.pool.nr_blocks);
@@ -242,6 +242,10 @@ static bool run(u32 max_entries, unsigned int ms)
 	       (unsigned long long)inserted, (unsigned long long)stats.stored,
 	       (unsigned long long)stats.races, (unsigned long long)stats.deleted,
 	       (unsigned long long)reads, (unsigned long long)gone);
+	if (lost)
+		printf("# lost: %llu full, %llu without memory\n",
+		       (unsigned long long)stats.lost_full,
+		       (unsigned long long)stats.lost_nomem);
 	EXPECT(inserted > 1000);
 	EXPECT(stats.deleted > 100);
 	EXPECT_EQ(wrong, 0);

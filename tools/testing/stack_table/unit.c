@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The promises of kernel/bpf/stack_table.c one by one, in one thread.
+ * Single-threaded tests for each guarantee of kernel/bpf/stack_table.c.
  *
  * usage: unit [SEED]
  */
 #include "shim.h"
 
-/* The code under test is included, so that its static parts can be looked at. */
+/* Include the code under test, so that tests reach its static functions. */
 #include "stack_pool.c"
 #include "stack_table.c"
 #include "test.h"
 
 #define ROOM 4096
 
-/* Stack number @n: its depth and words follow from @n, its last word is a checksum. */
+/* Write stack number @n to @word.  Its last word is a checksum of the others. */
 static u32 stack_words(u64 n, u32 depth, u64 *word)
 {
 	u64 sum = 0;
@@ -65,7 +65,7 @@ static int find(struct bpf_stack_table *table, u64 n)
 	return find_key(table, &key);
 }
 
-/* Is @id stack @n to the last word, and the rest zero? */
+/* Whether @id is stack @n to the last word, and the rest of the buffer is zeroed. */
 static bool id_is_depth(struct bpf_stack_table *table, int id, u64 n, u32 depth,
 			u32 room)
 {
@@ -114,7 +114,7 @@ static bool consistent(struct bpf_stack_table *table, u32 count)
 			EXPECT(line_distance(table, home, line) <= reach);
 		}
 	EXPECT_EQ(cells, count);
-	EXPECT_EQ(table->count.counter, count);
+	EXPECT_EQ(bpf_stack_table_count(table), count);
 	EXPECT_EQ(listed(&table->free[0], table, rec_link) +
 		  listed(&table->free[1], table, rec_link), table->nr_index - count);
 	EXPECT_EQ(listed(&table->pool.free, &table->pool, block_link),
@@ -124,7 +124,7 @@ static bool consistent(struct bpf_stack_table *table, u32 count)
 	return true;
 }
 
-/* N different stacks into N entries, whatever N; the next one does not fit. */
+/* N entries must hold N different stacks, for any N, and refuse one more. */
 static bool capacity_of(u32 n)
 {
 	struct bpf_stack_table table = {};
@@ -134,7 +134,7 @@ static bool capacity_of(u32 n)
 	for (u32 i = 0; i < n; i++) {
 		id = get(&table, i);
 		EXPECT(id >= 0);
-		/* There are programs that use it as the index of an array. */
+		/* Some programs use the id as the index of an array. */
 		EXPECT_EQ(id, i);
 		EXPECT_EQ(get(&table, i), id);
 	}
@@ -158,7 +158,7 @@ static bool capacity(void)
 	return true;
 }
 
-/* All stacks in one home, with one hash: slow, and complete all the same. */
+/* Stacks that all have the same hash and home must be stored completely. */
 static bool same_hash(void)
 {
 	struct bpf_stack_table table = {};
@@ -188,7 +188,7 @@ static bool same_hash(void)
 		for (u32 i = 0; i < n; i++)
 			EXPECT_EQ(bpf_stack_table_delete(&table, ids[i]), 0);
 		EXPECT(consistent(&table, 0));
-		/* Nothing rots: the reach is back at 0. */
+		/* Deletion must lower the reach back to 0. */
 		for (u32 line = 0; line < table.nr_lines; line++)
 			EXPECT_EQ(ctl_reach(table.cells[line * STACK_LINE].counter), 0);
 	}
@@ -196,7 +196,7 @@ static bool same_hash(void)
 	return true;
 }
 
-/* Hashes, all odd, that make a cell look special. */
+/* Odd hashes whose cells might be taken for free or pending ones. */
 static bool special_hashes(void)
 {
 	static const u64 hashes[] = {
@@ -222,7 +222,7 @@ static bool special_hashes(void)
 	return true;
 }
 
-/* Depths around each number of blocks, and copies into less room. */
+/* Depths around multiples of the block size, and copies to buffers of all sizes. */
 static bool depths(void)
 {
 	static const u32 sizes[] = {
@@ -239,7 +239,7 @@ static bool depths(void)
 		EXPECT(ids[i] >= 0);
 		EXPECT_EQ(get_depth(&table, i, sizes[i], false), ids[i]);
 	}
-	EXPECT_EQ(table.count.counter, nr);
+	EXPECT_EQ(bpf_stack_table_count(&table), nr);
 	for (u32 i = 0; i < nr; i++)
 		for (u32 room = 1; room < ROOM; room += room < 12 ? 1 : 101)
 			EXPECT(id_is_depth(&table, ids[i], i, sizes[i], room));
@@ -250,7 +250,7 @@ static bool depths(void)
 	return true;
 }
 
-/* Two deep stacks that differ in one word of any block. */
+/* Deep stacks must differ if one word of any block differs. */
 static bool deep_difference(void)
 {
 	struct bpf_stack_table table = {};
@@ -271,7 +271,7 @@ static bool deep_difference(void)
 	return true;
 }
 
-/* An id that was deleted is no other stack, however often its index comes back. */
+/* A deleted id must not name another stack, however often its index is reused. */
 static bool generations(void)
 {
 	struct bpf_stack_table table = {};
@@ -297,7 +297,7 @@ static bool generations(void)
 	return true;
 }
 
-/* Ids stay below 2^31 and apart when the generations wrap. */
+/* Ids must stay below 2^31 and distinct when the generations wrap. */
 static bool generation_wrap(void)
 {
 	struct bpf_stack_table table = {};
@@ -337,7 +337,7 @@ static bool wrong_ids(void)
 	return true;
 }
 
-/* A full table with reuse: one goes for one that comes, and its id goes too. */
+/* In a full table, each insertion with reuse must evict one stack with its id. */
 static bool reuse(void)
 {
 	struct bpf_stack_table table = {};
@@ -368,7 +368,7 @@ static bool reuse(void)
 	return true;
 }
 
-/* Deleting the key does not stop an iteration, and nothing is seen twice. */
+/* An iteration must continue after a deleted key, and see no stack twice. */
 static bool iteration(void)
 {
 	struct bpf_stack_table table = {};
@@ -395,7 +395,7 @@ static bool iteration(void)
 	return true;
 }
 
-/* No memory: counted, nothing left behind, and what comes back is used again. */
+/* Without memory, losses must be counted, no block leak, and returned blocks be reused. */
 static bool no_memory(void)
 {
 	struct bpf_stack_table table = {};
@@ -414,7 +414,7 @@ static bool no_memory(void)
 	EXPECT_EQ(bpf_stack_table_delete(&table, deep), 0);
 	EXPECT(get_depth(&table, 2, 20 * STACK_BLOCK_WORDS, false) >= 0);
 	shim_no_memory = false;
-	/* The worker had been asked, and tries again by itself. */
+	/* The worker has been asked already; run its retry. */
 	pool_grow(&table.pool.grow.work);
 	EXPECT(get_depth(&table, 3, 60 * STACK_BLOCK_WORDS, false) >= 0);
 	EXPECT(consistent(&table, 3));
@@ -422,7 +422,10 @@ static bool no_memory(void)
 	return true;
 }
 
-/* No memory evicts nothing, and who is there already is found before any goes. */
+/*
+ * An insertion without memory must not evict a stack.  Nor must an insertion of a stack
+ * that is already stored.
+ */
 static bool reuse_without_memory(void)
 {
 	struct bpf_stack_table table = {};
@@ -443,8 +446,8 @@ static bool reuse_without_memory(void)
 }
 
 /*
- * As many stacks as there are entries, without the worker, if their mean depth is
- * what the table was filled for.
+ * A table must take as many stacks as it has entries without the worker, if their mean
+ * depth is the one that it was filled for.
  */
 static bool filled(void)
 {
@@ -462,7 +465,7 @@ static bool filled(void)
 	return true;
 }
 
-/* Deeper stacks: the worker keeps ahead, and takes no more than they may need. */
+/* With deeper stacks, the worker must add blocks in time, and not many too many. */
 static bool grown(u32 depth)
 {
 	struct bpf_stack_table table = {};
@@ -487,7 +490,7 @@ static bool grows(void)
 	return true;
 }
 
-/* Lines that a search of each stack, stored or new, reads. */
+/* Print how many lines lookups read, for stored stacks and for new ones. */
 static void print_probes(struct bpf_stack_table *table, const char *when,
 			 const u64 *there, u32 nr)
 {
@@ -532,7 +535,7 @@ static double mean_lines(struct bpf_stack_table *table, u32 *most)
 	return (double)lines / table->nr_lines;
 }
 
-/* Searches are short at any load, and still are after 100 times as many deletions. */
+/* Lookups must read few lines at any load, and after 100 deletions for each entry. */
 static bool probes(void)
 {
 	struct bpf_stack_table table = {};
@@ -576,7 +579,7 @@ static bool probes(void)
 	return true;
 }
 
-/* At a mean depth of 20, against 16 + 8 * 127 bytes and 8 for the base's bucket. */
+/* Compare with the base, which takes 16 + 8 * 127 bytes and a pointer for each entry. */
 static bool memory(void)
 {
 	struct bpf_stack_table table = {};
@@ -594,7 +597,7 @@ static bool memory(void)
 	return true;
 }
 
-/* jhash2() as include/linux/jhash.h has it, of words in memory. */
+/* jhash2() as in include/linux/jhash.h. */
 static u32 jhash2(const u32 *k, u32 length, u32 initval)
 {
 	u32 a = JHASH_INITVAL + (length << 2) + initval, b = a, c = a;
@@ -621,7 +624,7 @@ static u32 jhash2(const u32 *k, u32 length, u32 initval)
 	return c;
 }
 
-/* The hash is jhash2() of folded words, and depends on the seed and on every word. */
+/* The hash must be jhash2() of the folded words, and depend on the seed and each bit. */
 static bool hashes(void)
 {
 	struct bpf_stack_table a = { .seed = get_random_u32() }, b = { .seed = get_random_u32() };

@@ -5,7 +5,7 @@
 #include <linux/mm_types.h>
 #include <linux/stddef.h>
 #include <linux/types.h>
-
+#include <linux/unaligned.h>
 #include <linux/uprobes.h>
 
 #include <asm/ibt.h>
@@ -14,22 +14,22 @@
 #include <asm/vdso.h>
 
 /**
- * arch_unwind_user_word() - the size of a stack word
+ * arch_unwind_user_word() - get the size of a word on the user stack
  * @regs: User registers.
  *
- * Return: 8 or 4, or 0 in a mode whose stack is not walked.
+ * Return: 8 or 4, or 0 if stacks in the current mode cannot be walked.
  */
 static inline unsigned int arch_unwind_user_word(const struct pt_regs *regs)
 {
-	/* vm86: a segmented stack. */
+	/* The stack of vm86 mode is segmented. */
 	if (regs->flags & X86_VM_MASK)
 		return 0;
 	return user_64bit_mode((struct pt_regs *)regs) ? 8 : 4;
 }
 
 /*
- * What a signal handler of a 64-bit task returns to, in every C library, since
- * gdb and libgcc know it by this too:
+ * The code that signal handlers of 64-bit tasks return to.  All C libraries use these
+ * instructions, as gdb and libgcc recognise signal frames by them, too:
  *
  *	48 c7 c0 0f 00 00 00	mov	$__NR_rt_sigreturn, %rax
  *	0f 05			syscall
@@ -39,8 +39,8 @@ static inline unsigned int arch_unwind_user_word(const struct pt_regs *regs)
 #define ARCH_UNWIND_SIGRETURN_LEN	9
 
 /*
- * Where the interrupted registers lie, counted from the stack pointer that the
- * handler's return leaves: it has popped rt_sigframe::pretcode.
+ * Offsets of the interrupted registers from the stack pointer after the handler's return,
+ * which pops rt_sigframe::pretcode.
  */
 #define ARCH_UNWIND_SIGFRAME_REG(reg)				\
 	(offsetof(struct rt_sigframe, uc.uc_mcontext.reg) -	\
@@ -53,8 +53,9 @@ static inline unsigned int arch_unwind_user_word(const struct pt_regs *regs)
  * arch_unwind_user_at_entry() - whether a uprobe is on a function's first instruction
  * @regs: User registers of the current task.
  *
- * As far as that shows: the instruction is one that functions start with which keep
- * a frame pointer.
+ * This recognises the first instructions of functions that keep a frame pointer.
+ *
+ * Return: true if the probed instruction is one of them.
  */
 static inline bool arch_unwind_user_at_entry(const struct pt_regs *regs)
 {
@@ -77,21 +78,22 @@ extern u8 uretprobe_trampoline_entry[];
 extern u8 uretprobe_syscall_check[];
 extern u8 uretprobe_trampoline_end[];
 
-/* The trampoline of uretprobes; the breakpoint that 32-bit tasks have is shorter. */
+/* Size of the uretprobe trampoline.  The breakpoint of 32-bit tasks is shorter. */
 #define ARCH_UNWIND_URETPROBE_LEN	\
 	((unsigned long)(uretprobe_trampoline_end - uretprobe_trampoline_entry))
-/* It saves three registers before its system call. */
+/* The trampoline pushes three registers before its system call. */
 #define ARCH_UNWIND_URETPROBE_PUSHED	(3 * 8)
 
 /**
- * arch_unwind_uretprobe_slot() - where the trampoline finds its return address
- * @offset: Of the instruction in the trampoline.
+ * arch_unwind_uretprobe_slot() - locate the return address of the uretprobe trampoline
+ * @offset: Offset of the current instruction in the trampoline.
  *
- * Return: How far above the stack pointer, or a negative number before its system call.
+ * Return: the offset of the return address from the stack pointer, or a negative number
+ * if the trampoline has not yet made its system call.
  */
 static inline int arch_unwind_uretprobe_slot(unsigned long offset)
 {
-	/* Two pops and the return, of 2, 1 and 1 bytes. */
+	/* After the system call: pops of 2 and 1 bytes, then the return. */
 	switch (offset - (uretprobe_syscall_check - uretprobe_trampoline_entry)) {
 	case 0:
 		return 2 * 8;
@@ -105,13 +107,67 @@ static inline int arch_unwind_uretprobe_slot(unsigned long offset)
 }
 #endif
 
-/* Where the kernel keeps a user register. */
+/**
+ * arch_unwind_is_direct_call() - whether code ends with a direct call
+ * @bytes: Code bytes up to a possible return address.
+ * @len: Number of bytes in @bytes.
+ * @ip: First address after the code.
+ * @target: Set to the address of the called function.
+ *
+ * Return: true if the last instruction is a direct call.
+ */
+static inline bool arch_unwind_is_direct_call(const u8 *bytes, unsigned int len,
+					      unsigned long ip, unsigned long *target)
+{
+	/* call rel32 */
+	if (len < 5 || bytes[len - 5] != 0xe8)
+		return false;
+	*target = ip + (s32)get_unaligned_le32(bytes + len - 4);
+	return true;
+}
+
+/**
+ * arch_unwind_is_indirect_call() - whether code may end with an indirect call
+ * @bytes: Code bytes up to a possible return address.
+ * @len: Number of bytes in @bytes.
+ *
+ * Looks for the opcode ff /2 at each distance from the end at which the length of the
+ * instruction fits (Intel SDM, volume 2, 2.1.5).  Without prefixes that is 7 bytes at most.
+ *
+ * Return: true if the bytes before the end encode a call through a register or memory.
+ */
+static inline bool arch_unwind_is_indirect_call(const u8 *bytes, unsigned int len)
+{
+	unsigned int back;
+
+	for (back = 2; back <= len; back++) {
+		const u8 *call = bytes + len - back;
+		unsigned int mod = call[1] >> 6, rm = call[1] & 7, size = 2;
+
+		if (call[0] != 0xff || (call[1] >> 3 & 7) != 2)
+			continue;
+		if (mod != 3 && rm == 4)
+			size++;
+		if (mod == 1)
+			size++;
+		else if (mod == 2 || (!mod && (rm == 5 || (rm == 4 && back > 2 &&
+							   (call[2] & 7) == 5))))
+			size += 4;
+		if (size == back)
+			return true;
+	}
+	return false;
+}
+
+/* Offset of a user register in struct pt_regs. */
 #define ARCH_UNWIND_PT_REG(reg)	offsetof(struct pt_regs, reg)
 
 /**
- * arch_unwind_user_register() - a register of the innermost frame
+ * arch_unwind_user_register() - get a register of the innermost frame
  * @regs: User registers.
- * @reg: The DWARF number of a 64-bit one, 0 to 15.
+ * @reg: DWARF number of a 64-bit register, 0 to 15.
+ *
+ * Return: the value of the register.
  */
 static inline unsigned long arch_unwind_user_register(const struct pt_regs *regs,
 						      unsigned int reg)
@@ -139,10 +195,11 @@ static inline unsigned long arch_unwind_user_register(const struct pt_regs *regs
 }
 
 /**
- * arch_unwind_sigframe_register() - where a signal's frame keeps a register
- * @reg: The DWARF number of a 64-bit one, 0 to 15.
+ * arch_unwind_sigframe_register() - locate a register in a signal frame
+ * @reg: DWARF number of a 64-bit register, 0 to 15.
  *
- * Return: The offset, counted as for ARCH_UNWIND_SIGFRAME_IP.
+ * Return: the offset of the register, relative to the same address as
+ * ARCH_UNWIND_SIGFRAME_IP.
  */
 static inline unsigned int arch_unwind_sigframe_register(unsigned int reg)
 {
@@ -169,11 +226,11 @@ static inline unsigned int arch_unwind_sigframe_register(unsigned int reg)
 }
 
 /**
- * arch_unwind_vdso() - the vDSO's image, if it is what is mapped
- * @vma: A mapping without a file that is no program's memory; the mmap_lock is held.
- * @size: Set to the image's bytes.
+ * arch_unwind_vdso() - get the image of the 64-bit vDSO
+ * @vma: Special mapping without a file.  The caller holds the mmap_lock.
+ * @size: Set to the size of the image in bytes.
  *
- * Return: The image, or NULL.
+ * Return: the image of the vDSO, or NULL if @vma does not map the 64-bit vDSO.
  */
 static inline const void *arch_unwind_vdso(const struct vm_area_struct *vma, size_t *size)
 {

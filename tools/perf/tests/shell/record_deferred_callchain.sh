@@ -15,8 +15,9 @@ cleanup() {
 
 trap 'cleanup; exit 1' EXIT TERM INT
 
-# the samples of user mode whose callchain has the caller of the workload's loop, and all of
-# them; one that is taken while the kernel walks the stack has a whole chain
+# prints the number of user mode samples whose callchain has the caller of the workload's
+# loop, and the number of all user mode samples; a sample taken while the kernel walks the
+# stack starts with a kernel frame and has its user part already, so it does not count
 count_samples() {
   perf script -i "${perfdata}" -F comm,event,ip,sym "$@" 2> /dev/null |
     awk '/cpu-clock/ { frame = 1; next }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* What off_cpu.bpf.c and bpf_off_cpu.c share. */
+/* Types that off_cpu.bpf.c and bpf_off_cpu.c share. */
 #ifndef UTIL_BPF_SKEL_OFF_CPU_DATA_H
 #define UTIL_BPF_SKEL_OFF_CPU_DATA_H
 
-/* The default of kernel.perf_event_max_stack */
+/* Default value of kernel.perf_event_max_stack */
 #define OFF_CPU_MAX_STACK	127
 
-/* Why a task does not run, with the letters of ps(1). Each is a bit in a mask. */
+/* Reasons why a task does not run, with the letters of ps(1). Masks have a bit for each. */
 enum off_cpu_state {
 	OFF_CPU_SLEEPING,	/* S: interruptible */
 	OFF_CPU_DISK,		/* D: uninterruptible, or frozen */
@@ -20,15 +20,15 @@ enum off_cpu_state {
 enum off_cpu_mode {
 	OFF_CPU_OFF,
 	OFF_CPU_ON,
-	/* No interval begins; those that end count up to ends_at, in the sums. */
+	/* No new interval begins; running ones are added to the sums up to ends_at. */
 	OFF_CPU_ENDING,
 };
 
-/* A row of sums. */
+/* Key of a row of sums. */
 struct off_cpu_key {
 	__u32 pid;
 	__u32 tgid;
-	/* Of bpf_get_stackid(): negative if there is no user stack. */
+	/* Return value of bpf_get_stackid(), negative if there is no user stack. */
 	__s32 stack_id;
 	__u32 state;
 	__u64 cgroup_id;
@@ -39,32 +39,32 @@ struct off_cpu_sum {
 	__u64 intervals;
 };
 
-/* What on_blocked() writes for a task that is still off the CPU. */
+/* Record that on_blocked() writes for a task that is still off the CPU. */
 struct off_cpu_blocked {
 	struct off_cpu_key key;
-	/* In the state of the key, and after that, woken up */
+	/* Time in the state of the key, and time since the wakeup */
 	__u64 ns;
 	__u64 runnable_ns;
-	/* Frames of the kernel stack. */
+	/* Number of frames of the kernel stack */
 	__u64 nr;
-	/* One more, as the verifier sees that a size is 1023 bytes at most. */
+	/* One more entry, as the verifier knows only that the size is below 1024 bytes. */
 	__u64 ips[OFF_CPU_MAX_STACK + 1];
 };
 
-/* How often something was lost. */
+/* Counters of lost data. */
 struct off_cpu_losses {
-	/* Intervals in the sums: the ring buffer had no room, or the CPU has no event. */
+	/* Intervals added to the sums: the ring buffer had no room, or the CPU has no event. */
 	__u64 no_room;
 	__u64 no_event;
-	/* Intervals without a user stack: not readable, or the map is full. */
+	/* Intervals without a user stack: it was not readable, or the map was full. */
 	__u64 no_stack;
-	/* Intervals of which only the state is known: there was no room for a row. */
+	/* Intervals of which only the state is known: the map had no room for a row. */
 	__u64 no_row;
-	/* Intervals of unknown length: there was no memory for when they began. */
+	/* Intervals of unknown length: no memory was available for their start time. */
 	__u64 no_begin;
-	/* Samples without one of the waker. */
+	/* Samples whose waker's sample is missing. */
 	__u64 no_waker;
-	/* Processes that were not followed: too many at a time. */
+	/* Processes not followed, because too many ran at a time. */
 	__u64 not_followed;
 };
 

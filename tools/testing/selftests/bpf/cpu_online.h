@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* CPUs that go off and on, for tests. */
+/* Take CPUs offline and online, for tests. */
 #ifndef __CPU_ONLINE_H
 #define __CPU_ONLINE_H
 
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Whether the CPU can be switched at all. */
+/* Switch a CPU off or on.  Returns false if that is not possible. */
 static inline bool cpu_set_online(unsigned int cpu, bool online)
 {
 	char path[64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What programs and test of output_record agree on. */
+/* Definitions that the programs and the test of output_record share. */
 #ifndef TEST_OUTPUT_RECORD_H
 #define TEST_OUTPUT_RECORD_H
 
@@ -7,13 +7,13 @@
 #define DATA_MAX	(128 << 10)
 #define DEPTH		64
 
-/* Where programs write to. */
+/* Destinations of the programs. */
 enum { TO_PERF, TO_RINGBUF, TO_ARRAY };
 
-/* Which map of stacks they give. */
+/* Stack map that the programs pass. */
 enum { STACKS, STACKS_BUILD_ID, STACKS_NONE, STACKS_ARRAY };
 
-/* As in include/linux/bpf_record.h, for a compiler that has no types of the kernel. */
+/* Copied from include/linux/bpf_record.h, for compilers without kernel types. */
 enum {
 	RECORD_KERNEL		= 1 << 0,
 	RECORD_USER		= 1 << 1,

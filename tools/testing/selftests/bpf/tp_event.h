@@ -25,7 +25,7 @@ static inline int tp_event_id(const char *event)
 	return id;
 }
 
-/* The event of @attr, of which this sets type and tracepoint; as perf_event_open(2). */
+/* Open the event @attr on a tracepoint, as perf_event_open(2).  Sets type and config. */
 static inline int tp_event_open(struct perf_event_attr *attr, const char *event, pid_t pid,
 				int cpu)
 {
@@ -39,7 +39,7 @@ static inline int tp_event_open(struct perf_event_attr *attr, const char *event,
 	return syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* What an event has counted, or -1. */
+/* Count of an event, or -1 after an error. */
 static inline long tp_event_count(int fd)
 {
 	__u64 count;

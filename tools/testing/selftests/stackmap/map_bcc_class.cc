@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * bcc's own class for a stack map.  clear_table_non_atomic() deletes the ids from 0 to
- * the number of entries, in this order, and looks at no result: that has to empty the
- * map, however often its ids have been used before.
+ * Test bcc's own class for a stack map.  clear_table_non_atomic() deletes the ids from 0
+ * to the number of entries, in this order, and ignores the results.  That must empty the
+ * map, however often its ids were reused before.
  */
 #include <bcc/BPFTable.h>
 #include <algorithm>
@@ -12,9 +12,7 @@
 #include <unistd.h>
 #include <vector>
 
-extern "C" {
-#include "map_lib.h"
-}
+#include "stack_map_lib.h"
 
 namespace {
 
@@ -27,7 +25,7 @@ void result(bool passed, const char *map, const char *name)
 	failed += !passed;
 }
 
-/* The class keeps a reference to it. */
+/* The class keeps a reference to the descriptor. */
 ebpf::TableDesc desc_of(const struct stacks &stacks)
 {
 	return ebpf::TableDesc("stacks", ebpf::FileDesc(dup(stacks.fd)),
@@ -35,7 +33,7 @@ ebpf::TableDesc desc_of(const struct stacks &stacks)
 			       MAP_DEPTH * sizeof(uint64_t), stacks.entries, 0);
 }
 
-/* Is this what @id resolves to, to the last frame? */
+/* Whether @id leads to the whole stack of @seed. */
 bool is_stack(ebpf::BPFStackTable &table, int id, uint32_t seed)
 {
 	std::vector<uintptr_t> got = table.get_stack_addr(id);
@@ -59,7 +57,7 @@ void fill_and_clear(const char *map, uint32_t entries)
 	struct stacks stacks;
 	uint32_t seed = 0;
 
-	if (stacks_open(&stacks, entries, MAP_DEPTH, 0, stacks_with(0))) {
+	if (stacks_open(&stacks, entries, MAP_DEPTH, 0, 0)) {
 		result(false, map, "open");
 		return;
 	}
@@ -109,7 +107,7 @@ static void symbols()
 	std::vector<std::string> names;
 	struct stacks stacks;
 
-	if (stacks_open(&stacks, 64, MAP_DEPTH, 0, stacks_with(0))) {
+	if (stacks_open(&stacks, 64, MAP_DEPTH, 0, 0)) {
 		result(false, "n64", "open");
 		return;
 	}

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""bcc's Python class for a stack map: walk(), iteration, and clear(), which does nothing
-on any kernel. Needs what bcc compiles against (KERNEL_BUILD is what O= named).
+"""Test bcc's Python class for a stack map: walk(), iteration, and clear(), which does
+nothing on any kernel. Needs the tree that bcc compiles against: KERNEL_BUILD, the directory
+that O= named.
 
 Outputs: TAP on stdout; exit status 0 all passed, 1 not.
 """

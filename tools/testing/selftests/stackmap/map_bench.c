@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What bpf_get_stackid() costs, on any kernel: the median of new stacks and of stored
- * ones, and of bpf_get_stack() of the same frames, which is the walk alone. Times are
- * nanoseconds of CLOCK_MONOTONIC: instructions in a guest that counts these.
+ * Measure the cost of bpf_get_stackid() on any kernel: the medians for new and for stored
+ * stacks, and that of bpf_get_stack() for the same frames, which is the walk alone.
+ * Times are nanoseconds of CLOCK_MONOTONIC, which are instructions in a guest whose clock
+ * counts them.
  */
 #include <linux/bpf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "map_lib.h"
-#include "map_take.skel.h"
+#include "stack_map_lib.h"
 
 #define ROUNDS	201
 
@@ -34,7 +34,10 @@ static void bench(struct stacks *stacks, const char *what, unsigned int frames, 
 	uint64_t id[ROUNDS], walk[ROUNDS];
 	unsigned int lost = 0;
 
-	/* No room to clear, but for one frame, so that the walk finds the end. */
+	/*
+	 * Little unused room, which the helper would clear, but one frame more than the
+	 * stack has, so that the walk finds the end.
+	 */
 	stacks->skel->bss->walk_size = (frames < MAP_DEPTH ? frames + 1 : frames) *
 				       sizeof(uint64_t);
 	for (uint32_t i = 0; i < ROUNDS; i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Stack maps of build ids and file offsets: which frames are called valid, and that
- * the same code in another process is the same stack.
+ * Test stack maps of build ids and file offsets: which frames are valid, and that the
+ * same code in another process gives the same stack.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,8 +14,7 @@
 #include <unistd.h>
 
 #include "kselftest_harness.h"
-#include "map_lib.h"
-#include "map_take.skel.h"
+#include "stack_map_lib.h"
 
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT 120
@@ -24,7 +23,7 @@
 #define ROOM	32
 #define DEPTH	12
 
-/* Where frames of this program lie; data is as good as code for a return address. */
+/* Addresses for frames in this program; data serves as well as code for return addresses. */
 static const char code[4096];
 
 static void own_frames(uint64_t *ips)
@@ -33,7 +32,7 @@ static void own_frames(uint64_t *ips)
 		ips[i] = (uint64_t)&code[64 * i];
 }
 
-/* Started again as "PROGRAM take SLOT": one stack, for the parent's map. */
+/* Run as "PROGRAM take SLOT", store one stack in the parent's map. */
 __attribute__((constructor)) static void take_for_parent(int argc, char **argv)
 {
 	uint64_t ips[DEPTH];
@@ -144,7 +143,7 @@ TEST_F(build_id, same_stack_same_id)
 				      USER | BPF_F_FAST_STACK_CMP));
 }
 
-/* The address below the first mapping of the program is in no file. */
+/* The address below the first mapping of the program belongs to no file. */
 TEST_F(build_id, gap_below_a_mapping_is_an_address)
 {
 	struct mapping mapping, other;
@@ -160,7 +159,7 @@ TEST_F(build_id, gap_below_a_mapping_is_an_address)
 	EXPECT_EQ(BPF_STACK_BUILD_ID_IP, self->value[4].status)
 		TH_LOG("offset %llx", self->value[4].offset);
 	EXPECT_EQ(gap, self->value[4].ip);
-	/* The others are what they are. */
+	/* The other frames must be valid. */
 	EXPECT_EQ(BPF_STACK_BUILD_ID_VALID, self->value[3].status);
 	EXPECT_EQ(BPF_STACK_BUILD_ID_VALID, self->value[5].status);
 }
@@ -171,7 +170,7 @@ TEST_F(build_id, end_of_a_mapping_is_outside)
 	struct mapping mapping;
 	int fd;
 
-	/* One page of the program's beginning, nothing behind it. */
+	/* The first page of the program, with unmapped memory after it. */
 	fd = open("/proc/self/exe", O_RDONLY);
 	ASSERT_LE(0, fd);
 	ASSERT_NE(MAP_FAILED, page);
@@ -216,7 +215,7 @@ TEST_F(build_id, kernel_frames_are_addresses)
 	EXPECT_LE(3, i);
 }
 
-/* The loader puts the program elsewhere each time; it is the same code. */
+/* The loader maps the program at another address each time, but the code is the same. */
 TEST_F(build_id, other_process_same_id)
 {
 	unsigned int other = 0;
@@ -249,7 +248,7 @@ struct busy {
 	unsigned long	rounds;
 };
 
-/* Holds the address space for writing, again and again. */
+/* Lock the address space for writing, again and again. */
 static void *remap(void *data)
 {
 	struct busy *busy = data;
@@ -266,7 +265,7 @@ static void *remap(void *data)
 	return NULL;
 }
 
-/* A frame may stay an address then, the stack is kept. */
+/* Frames may remain addresses then, but the stack must be stored. */
 TEST_F(build_id, busy_address_space_loses_no_stack)
 {
 	unsigned int lost = 0, degraded = 0, wrong = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Holds a map with stacks for map_tools.sh, which reads it with other tools: prints
- * the map's id and how many stacks it has, and waits for a signal. With an argument it
- * ends instead.
+ * Hold a map with stacks for map_tools.sh, which reads it with other tools.  Print the
+ * map's id and its number of stacks, and wait for a signal.  With an argument, exit
+ * instead.
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -10,8 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "map_lib.h"
-#include "map_take.skel.h"
+#include "stack_map_lib.h"
 
 int main(int argc, char **argv)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * BPF programs that take stacks from the callchain of a perf sample: they leave it as it
- * is, so that the record has it, and store no PERF_CONTEXT_* as a frame.
+ * Test BPF programs that take stacks from the callchain of a perf sample.  They must
+ * leave the callchain unchanged for the record, and must not store a PERF_CONTEXT_* mark
+ * as a frame.
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -14,8 +15,7 @@
 #include <unistd.h>
 
 #include "kselftest_harness.h"
-#include "map_lib.h"
-#include "map_take.skel.h"
+#include "stack_map_lib.h"
 
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT 120
@@ -30,7 +30,7 @@ struct ring {
 	uint64_t size;
 };
 
-/* What the records say: how many there are, and how many have what no walk gives. */
+/* Number of records, and numbers of those that no walk can have produced. */
 struct tally {
 	unsigned int records, whole, damaged;
 };
@@ -94,7 +94,10 @@ static void ring_copy(const struct ring *ring, uint64_t at, void *to, size_t len
 		((unsigned char *)to)[i] = ring->data[(at + i) % ring->size];
 }
 
-/* All of the kernel's addresses behind its mark, all of the user's behind theirs. */
+/*
+ * Whether all kernel addresses follow the kernel's mark, and all user addresses the
+ * user's.
+ */
 static bool is_callchain(const uint64_t *ips, uint64_t nr)
 {
 	uint64_t mark = 0;
@@ -112,7 +115,7 @@ static bool is_callchain(const uint64_t *ips, uint64_t nr)
 	return nr && mark;
 }
 
-/* Whether the user's part is the stack of stacks_spin(), with all of its frames */
+/* Whether the user part is the stack of stacks_spin() with all of its frames. */
 static bool is_whole(const uint64_t *ips, uint64_t nr)
 {
 	uint64_t user[MAP_DEEPEST] = {};
@@ -151,7 +154,7 @@ static void read_ring(const struct ring *ring, struct tally *tally)
 	}
 }
 
-/* Stacks in user mode, until a timer's signal handler says that it is enough */
+/* Set while the process spins in user mode; a timer's signal handler clears it. */
 static volatile uint32_t spinning;
 
 static void enough(int signal)
@@ -185,13 +188,13 @@ TEST_F(record, program_leaves_the_record_whole)
 		       (unsigned long long)self->stacks.skel->bss->samples_error);
 	EXPECT_LT(100, tally.records);
 	EXPECT_EQ(0, tally.damaged);
-	/* A few are taken outside of the loop. */
+	/* A few samples are taken outside of the loop. */
 	EXPECT_LE(tally.records * 95 / 100, tally.whole);
 	EXPECT_LT(100, self->stacks.skel->bss->samples);
 	EXPECT_EQ(0, self->stacks.skel->bss->samples_error);
 }
 
-/* The frames of a value; with build ids they are all addresses here. */
+/* Number of frames in a value; with build ids, all frames are addresses here. */
 static unsigned int frames_of(const struct stacks *stacks, uint32_t flags, uint32_t id,
 			      uint64_t *ips)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Everything at once. Each thread owns the stacks that it stores, nobody else deletes
- * them, and so each of them is found until it does.
+ * All operations on a stack map at the same time.  Only the thread that stored a stack
+ * deletes it, so it must find the stack until then.
  *
- * STACKMAP_SECONDS says how long, STACKMAP_SEED makes another run. With STACKMAP_NMIS
- * the CPUs send each other NMIs, of which the kernel says that it does not know why
- * they come: nothing for a machine with other work.
+ * STACKMAP_SECONDS sets the duration, STACKMAP_SEED the random seed.  With STACKMAP_NMIS,
+ * the CPUs send each other NMIs, for which the kernel reports an unknown reason.  Do not
+ * use that on a machine that does other work.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,10 +20,9 @@
 #include <unistd.h>
 
 #include "kselftest_harness.h"
-#include "map_lib.h"
-#include "map_take.skel.h"
+#include "stack_map_lib.h"
 
-/* A debug kernel that is emulated */
+/* Long enough for a debug kernel under emulation */
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT 280
 
@@ -71,7 +70,7 @@ static unsigned int next_random(unsigned int *state)
 	return *state >> 8;
 }
 
-/* A stack that this thread owns must be there, and be what it is. */
+/* A stack that this thread owns must be stored and undamaged. */
 static void read_owned(struct thread *thread, uint32_t id, uint32_t seed)
 {
 	uint32_t found;
@@ -101,7 +100,7 @@ static void *write_and_delete(void *data)
 				continue;
 			if (bpf_map_delete_elem(stacks->fd, &ids[i]))
 				thread->counts.missed++;
-			/* Nor does it come back, or become another's. */
+			/* A deleted id must not return, or name another stack. */
 			if (stacks_read(stacks, ids[i], &found) != -ENOENT)
 				thread->counts.undead++;
 			owned[i] = false;
@@ -116,7 +115,7 @@ static void *write_and_delete(void *data)
 		owned[i] = true;
 		thread->counts.stored++;
 		read_owned(thread, ids[i], seeds[i]);
-		/* And taken once more, it is the same. */
+		/* The stack must have the same id when it is taken again. */
 		if (stacks_take(stacks, thread->slot, seeds[i], stacks_depth(seeds[i]),
 				USER) != id)
 			thread->counts.wrong++;
@@ -125,8 +124,8 @@ static void *write_and_delete(void *data)
 }
 
 /*
- * Reads all there is. A stack that take() or sample() stored in the midst of a system
- * call of ours has its tag; with the tag it must be whole.
+ * Read all stacks.  Stacks that take() or sample() stored during one of our system calls
+ * have a tag, and must be whole.
  */
 static void *read_everything(void *data)
 {
@@ -158,7 +157,7 @@ static void *read_everything(void *data)
 	return NULL;
 }
 
-/* Deletes what sample() stored. */
+/* Delete the stacks that sample() stored. */
 static void *clean(void *data)
 {
 	struct thread *thread = data;
@@ -183,12 +182,12 @@ static void *clean(void *data)
 #define APIC_BASE	0xfee00000
 #define APIC_VERSION	(0x030 / sizeof(uint32_t))
 #define APIC_COMMAND	(0x300 / sizeof(uint32_t))
-/* To all CPUs but this one, as an NMI */
+/* Interrupt command: NMI to all other CPUs */
 #define APIC_NMI	0xc4400
 
 /*
- * The registers of the local APIC: of that of the CPU on which they are accessed. NULL
- * where they are not at their old place, as with an x2APIC.
+ * Map the registers of the local APIC, which each CPU sees as its own.  Returns NULL if
+ * they are not at their traditional address, as with an x2APIC.
  */
 static volatile uint32_t *map_apic(void)
 {
@@ -243,7 +242,7 @@ static void join(struct thread *thread, struct counts *sum)
 	sum->foreign += thread->counts.foreign;
 }
 
-/* sample() by timer interrupt on all CPUs; how many there are. */
+/* Run sample() in timer interrupts on all CPUs, and return the number of CPUs. */
 static int attach_samples(struct stacks *stacks, struct bpf_link **links, int room)
 {
 	struct perf_event_attr attr = {
@@ -299,7 +298,7 @@ TEST_F_TIMEOUT(stress, insert_delete_read_interrupt, LONGEST)
 {
 	struct thread writers[WRITERS], readers[READERS], cleaner, sender;
 	struct counts written = {}, read = {}, cleaned = {}, sent = {};
-	struct map_take_bpf__bss *bss = self->load.stacks.skel->bss;
+	struct stack_map_take__bss *bss = self->load.stacks.skel->bss;
 	struct bpf_link *links[65];
 	int cpus;
 
@@ -351,7 +350,7 @@ TEST_F_TIMEOUT(stress, insert_delete_read_interrupt, LONGEST)
 	EXPECT_TRUE(!sent.stored || bss->nmis);
 }
 
-/* Processes that come, store, look and go. */
+/* Processes start, store stacks, look them up and exit. */
 TEST_F_TIMEOUT(stress, processes_come_and_go, LONGEST)
 {
 	enum { CHILDREN = 8, ROUNDS = 25, EACH = 20 };
@@ -408,7 +407,7 @@ static void *hammer(void *data)
 	return NULL;
 }
 
-/* The map goes while its program is in the midst of an insertion. */
+/* The map is freed while its program inserts a stack. */
 TEST(map_freed_while_program_runs)
 {
 	struct load load = {};
@@ -433,7 +432,7 @@ TEST(map_freed_while_program_runs)
 	EXPECT_LT(25, runs);
 }
 
-/* What is held by a descriptor lives on without its program. */
+/* A map with an open descriptor must outlive its program. */
 TEST(map_outlives_its_program)
 {
 	struct stacks stacks, kept;

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# Tools as they are packaged, on the stack map: bpftool, bpftrace, and bcc where the
-# kernel's source and build tree are at hand (KERNEL_SOURCE, and KERNEL_BUILD, which
-# is what O= named).
+# Test packaged tools on the stack map: bpftool, bpftrace, and bcc if the kernel's source
+# and build tree are available (KERNEL_SOURCE, and KERNEL_BUILD, the directory that O=
+# named).
 #
 # Inputs: the directory of map_hold in OUTPUT (default: that of this script); root.
 # Outputs: TAP on stdout; exit status 0 all passed, 1 not.
@@ -37,7 +37,7 @@ skip() {
 	echo "ok $number tools.$1 # SKIP $2"
 }
 
-# A map of 1024 entries and 500 stacks of map_hold, which knows its own.
+# Start map_hold, which creates a map of 1024 entries and stores 500 stacks.
 start_hold() {
 	local tries=0
 
@@ -52,7 +52,7 @@ start_hold() {
 	echo "# map $map: $stored of 500 stored"
 }
 
-# As many elements as stored, twice: a dump takes nothing away.
+# A dump must return all stored stacks, and remove none: dump twice.
 bpftool_dump() {
 	local n round
 
@@ -64,7 +64,7 @@ bpftool_dump() {
 	done
 }
 
-# Two dumps at once do not take from each other.
+# Two simultaneous dumps must both be complete.
 bpftool_dumps_at_once() {
 	local n i pids=()
 
@@ -92,7 +92,7 @@ bpftool_lookup_and_delete() {
 	! bpftool map lookup id "$map" key hex $key >/dev/null 2>&1
 }
 
-# What it says of the memory is what 500 stacks take, not what 1024 might.
+# The reported memory must be that of 500 stacks, not of the 1024 that would fit.
 bpftool_show() {
 	local bytes base=$(((8 + 16 + 1016) * 1024))
 
@@ -119,7 +119,7 @@ bpftrace_stacks() {
 bcc_stackcount() {
 	local pid
 
-	# Something has to read.
+	# A reader that causes hits.
 	while :; do cat /proc/uptime; done >/dev/null &
 	pid=$!
 	timeout 300 stackcount-bpfcc -D 5 ksys_read >"$WORK/bcc" 2>&1 || true

@@ -6,7 +6,7 @@
 
 struct chain;
 
-/* Calls @call; *@returns_to becomes the return address of this call. */
+/* Call @call, and set *@returns_to to the return address of this call. */
 int between(int (*call)(struct chain *chain), struct chain *chain, uint64_t *returns_to);
 
 #endif /* _BETWEEN_H */

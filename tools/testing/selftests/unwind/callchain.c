@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Known call chains of a program without frame pointers: exact frames in exact
- * order, alone, in threads, in signal handlers, coroutines and children.
+ * Test known callchains of a program without frame pointers for exact frames in exact
+ * order: in a single thread, in several threads, in signal handlers, coroutines and
+ * children.
  *
- * Compiled twice: with AT_ONCE all stacks are walked where the sample is taken.
+ * Compiled twice: with AT_ONCE, all walks are immediate.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -29,17 +30,14 @@
 #define TAKEN		UNWIND_RECORD_DEFERRED
 #endif
 
-/* At once, what is not in memory is not read: have the program's table there. */
+/* Immediate walks use only tables that an earlier sample has had attached. */
 static int open_chain(struct unwind_perf *perf)
 {
-	struct unwind_region region;
+	int err = open_faults(perf, FLAGS);
 
-	if (!unwind_find_region("", &region))
-		return -ENOEXEC;
-	for (uint64_t at = region.sframe_start; FLAGS && at < region.sframe_start +
-	     region.sframe_size; at += 64)
-		*(const volatile char *)at;
-	return open_faults(perf, FLAGS);
+	if (!err && !touch_new_page())
+		err = -ENOMEM;
+	return err;
 }
 
 /* Take the stack of the chain's innermost frame. */
@@ -125,7 +123,7 @@ TEST(threads_at_once)
 	}
 }
 
-/* What the handlers below find, and where they come from. */
+/* The callchain that the handlers below should find, and their return address. */
 static struct chain handler_chain;
 static uint64_t handler_return;
 
@@ -135,7 +133,7 @@ static keep void handler(int signal, siginfo_t *info, void *context)
 
 	handler_return = chain_return_address();
 	chain_run(&handler_chain, 2);
-	/* Behind ud2. */
+	/* The instruction after ud2. */
 	if (signal == SIGILL)
 		interrupted->uc_mcontext.gregs[REG_RIP] += 2;
 	asm volatile("" ::: "memory");
@@ -151,7 +149,7 @@ static keep bool handle(int signal, int flags)
 	return chain_init(&handler_chain, 0) && !sigaction(signal, &action, NULL);
 }
 
-/* The handler's chain goes on with the trampoline and what was interrupted. */
+/* Continue the handler's chain with the trampoline and the interrupted frames. */
 static void add_interrupted(uint64_t ip, uint64_t return_address)
 {
 	struct chain *chain = &handler_chain;
@@ -212,7 +210,7 @@ static keep void outer_handler(int signal, siginfo_t *info, void *context)
 	asm volatile("" ::: "memory");
 }
 
-/* A signal in a signal's handler, on another stack. */
+/* A signal during a signal handler, on another stack. */
 TEST(signal_handler_in_signal_handler)
 {
 	struct sigaction action = { .sa_sigaction = outer_handler, .sa_flags = SA_SIGINFO };
@@ -234,8 +232,8 @@ TEST(signal_handler_in_signal_handler)
 }
 
 /*
- * The interrupted instruction is a function's first, behind a gap: a look-up one
- * byte before it finds nothing.
+ * The interrupted instruction is the first of a function after a gap, so a lookup one
+ * byte before it would find no row.
  */
 TEST(signal_at_first_instruction)
 {
@@ -296,7 +294,7 @@ static keep void coroutine(void)
 	coroutine_chain.ips[coroutine_chain.nr++] = chain_return_address();
 }
 
-/* Nothing calls it, and its end is found: what made it is no caller. */
+/* No function calls a coroutine: the walk must end there, and not continue in its creator. */
 TEST(coroutine_ends_the_stack)
 {
 	static char stack[65536] __attribute__((aligned(64)));
@@ -315,7 +313,7 @@ TEST(coroutine_ends_the_stack)
 	ASSERT_EQ(9, coroutine_chain.nr);
 	ASSERT_TRUE(take(&perf, &coroutine_chain, &record));
 	EXPECT_TRUE(chain_matches(&coroutine_chain, &record));
-	/* The C library has no table here; its one frame may have one too many. */
+	/* The C library has no table here, so a guess may add one frame. */
 	EXPECT_LE(record.nr, coroutine_chain.nr + 1);
 }
 
@@ -326,7 +324,7 @@ static keep int deep(void *page, unsigned int depth)
 	return (result ^ depth) * 3;
 }
 
-/* Frames of deep() that a sample has, of so many that there are. */
+/* Number of frames of deep() in a sample of a stack with @depth of them. */
 static keep unsigned int frames_of_deep(struct chain *chain, unsigned int depth)
 {
 	static struct unwind_record record;
@@ -337,7 +335,7 @@ static keep unsigned int frames_of_deep(struct chain *chain, unsigned int depth)
 	if (open_chain(&perf))
 		return 0;
 	chain->ips[0] = (uintptr_t)chain_fault_ip;
-	/* The first touches the stack, which faults as well. */
+	/* The first round touches the stack, which faults as well. */
 	for (volatile int i = 0; i < 2; i++) {
 		madvise(chain->page, 4096, MADV_DONTNEED);
 		unwind_perf_drain(&perf);
@@ -347,13 +345,13 @@ static keep unsigned int frames_of_deep(struct chain *chain, unsigned int depth)
 	unwind_perf_close(&perf);
 	if (!taken)
 		return 0;
-	/* Its call of the fault, then those of itself. */
+	/* The call of the fault, then the recursive calls. */
 	while (same + 1 < record.nr && record.ips[same + 1] == record.ips[2])
 		same++;
 	return record.nr == same + 1 ? record.nr : 0;
 }
 
-/* As many as the system's limit says, the innermost ones. */
+/* A sample must have the innermost frames, up to the system's limit. */
 TEST(deeper_than_the_limit)
 {
 	struct chain chain;
@@ -382,7 +380,10 @@ static int open_uretprobe(struct unwind_perf *perf, const void *function)
 	return unwind_perf_open_event(perf, &event);
 }
 
-/* Each frame's return address is the trampoline's; the stack has the true ones. */
+/*
+ * All return addresses in the frames are that of the trampoline; the callchain must have
+ * the original ones.
+ */
 TEST(functions_with_uretprobes)
 {
 	static struct unwind_record record;
@@ -401,7 +402,7 @@ TEST(functions_with_uretprobes)
 		unwind_perf_drain(&perf);
 		chain_run(&chain, 10);
 	}
-	/* The probes are there: what the functions see is the trampoline. */
+	/* The functions must see the trampoline, which shows that the probes are active. */
 	ASSERT_EQ(without.nr, chain.nr);
 	EXPECT_NE(without.ips[3], chain.ips[3]);
 	EXPECT_EQ(chain.ips[3], chain.ips[4]);
@@ -410,7 +411,7 @@ TEST(functions_with_uretprobes)
 	EXPECT_TRUE(chain_matches(&without, &record));
 }
 
-/* Where the trampoline is, once a function with a uretprobe was called; or 0. */
+/* Address of the trampoline, or 0 before a function with a uretprobe was called. */
 static uint64_t trampoline(void)
 {
 	FILE *file = fopen("/proc/self/maps", "r");
@@ -428,7 +429,7 @@ static uint64_t trampoline(void)
 static ucontext_t upper_context, resumed_context, lower_context;
 static struct chain lower_chain;
 
-/* The probed function: three of its calls stand at the same time. */
+/* The probed function, with three active calls at the same time. */
 static keep int probed(int (*inner)(void))
 {
 	int result;
@@ -464,9 +465,9 @@ static keep int start_lower(void)
 }
 
 /*
- * A probed function on a lower stack, and then one on the upper: the kernel takes the
- * first for one that longjmp() has left, and forgets where it returns to.  The chain
- * then has the trampoline there, and not where another call returns to.
+ * A call of a probed function on a lower stack, then one on an upper stack: the kernel
+ * assumes that longjmp() left the first call, and forgets its return address.  The
+ * callchain must then have the trampoline, not the return address of another call.
  */
 TEST(uretprobe_that_the_kernel_has_forgotten)
 {
@@ -484,7 +485,7 @@ TEST(uretprobe_that_the_kernel_has_forgotten)
 	makecontext(&lower_context, lower, 0);
 	probed(start_lower);
 
-	/* The fault, in_lower(), probed(), and where that returns to. */
+	/* The fault, in_lower(), probed() and the return address of that call. */
 	lower_chain.ips[2] = lower_chain.returns[0];
 	lower_chain.ips[3] = trampoline();
 	lower_chain.nr = 4;
@@ -498,7 +499,7 @@ static keep uint64_t returned(void)
 	return chain_return_address();
 }
 
-/* The first instruction of the trampoline, and what the kernel does about it. */
+/* Samples at the first instruction of the trampoline and in the kernel's handling of it. */
 TEST(on_the_trampoline_itself)
 {
 	uint64_t handler = unwind_kernel_symbol("uprobe_handle_trampoline");
@@ -529,7 +530,7 @@ TEST(on_the_trampoline_itself)
 	}
 }
 
-/* What a child writes for its parent, in shared memory. */
+/* Shared memory in which a child reports to its parent. */
 struct child_report {
 	struct chain		chain;
 	struct unwind_record	record;
@@ -597,7 +598,10 @@ TEST(vforked_child)
 	EXPECT_TRUE(chain_matches(&report->chain, &report->record));
 }
 
-/* Shares memory, has its own stack; what is below its function is the C library's. */
+/*
+ * The child shares memory but has its own stack; callers of its function are in the C
+ * library.
+ */
 TEST(cloned_child)
 {
 	static char stack[65536] __attribute__((aligned(64)));

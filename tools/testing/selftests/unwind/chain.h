@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Call chains that are known to the byte, and events in their innermost frame.
+ * Callchains with known addresses, and events in their innermost frame.
  *
- * The event is a page fault at a known instruction: nothing else happens there,
- * and no code of the C library is on the stack.  Each object that includes this
- * has its own copy of the code.
+ * The event is a page fault at a known instruction, where nothing else happens and no
+ * code of the C library is on the stack.  Each object that includes this has its own copy
+ * of the code.
  */
 #ifndef _CHAIN_H
 #define _CHAIN_H
@@ -26,15 +26,15 @@
 #define chain_return_address() ((uint64_t)(uintptr_t)__builtin_return_address(0))
 
 /**
- * struct chain - what the kernel should see
- * @page:	What chain_fault() touches.
- * @depth:	Frames of chain_down().
- * @nr:		Entries of @ips.
- * @ips:	From the innermost frame outwards.
- * @returns:	Return addresses of the calls that stand, the outermost first.
- * @returns_nr:	Entries of @returns.
- * @last:	If not 0, the walk has to reach this address after @ips, through
- *		the program's own code only.
+ * struct chain - the callchain that the kernel should find
+ * @page:	Page that chain_fault() touches.
+ * @depth:	Number of frames of chain_down().
+ * @nr:		Number of entries in @ips.
+ * @ips:	Expected addresses, innermost frame first.
+ * @returns:	Return addresses of the active calls, outermost first.
+ * @returns_nr:	Number of entries in @returns.
+ * @last:	If not 0, the walk must reach this address after @ips, through the
+ *		program's own code only.
  */
 struct chain {
 	void		*page;
@@ -50,7 +50,7 @@ struct chain {
 uint64_t chain_fault(void *page);
 extern const char chain_fault_ip[] __attribute__((visibility("hidden")));
 
-/* System calls whose instruction is known: the frame's ip is behind it. */
+/* System call at a known instruction; the ip of the frame is the next instruction. */
 uint64_t chain_syscall(long number, long a, long b, long c);
 extern const char chain_syscall_ip[] __attribute__((visibility("hidden")));
 
@@ -85,7 +85,7 @@ asm(".pushsection .text\n"
 	"	ret\n"
 	"	.cfi_endproc\n"
 	"	.size chain_syscall, . - chain_syscall\n"
-	/* A gap in the table stands before it. */
+	/* Padding before the function is a gap in the table. */
 	"	.p2align 4\n	int3\n	.p2align 4, 0xcc\n"
 	"	.type chain_illegal, @function\n"
 	"chain_illegal:\n"
@@ -106,14 +106,14 @@ static inline bool chain_init(struct chain *chain, unsigned int depth)
 	return chain->page != MAP_FAILED;
 }
 
-/* From where @chain->ips ends: the return addresses, the innermost first. */
+/* Append the return addresses to @chain->ips, innermost first. */
 static inline void chain_add_returns(struct chain *chain)
 {
 	while (chain->returns_nr)
 		chain->ips[chain->nr++] = chain->returns[--chain->returns_nr];
 }
 
-/* Call itself @chain->depth times, then touch the page. */
+/* Recurse @chain->depth times, then touch the page. */
 static keep int chain_down(struct chain *chain)
 {
 	int result;
@@ -128,11 +128,11 @@ static keep int chain_down(struct chain *chain)
 		chain_add_returns(chain);
 		result = 1;
 	}
-	/* Work after the call, so that it is one. */
+	/* Work after the call prevents a tail call. */
 	return (result ^ chain->nr) * 3;
 }
 
-/* A chain of @depth frames and its fault; 0 is the fault alone. */
+/* Run a chain of @depth frames that ends in a fault; with 0, only the fault. */
 static keep int chain_run(struct chain *chain, unsigned int depth)
 {
 	int result;
@@ -145,7 +145,7 @@ static keep int chain_run(struct chain *chain, unsigned int depth)
 	return result * 5;
 }
 
-/* Describe both, for the message of a failed test. */
+/* Print expected and actual addresses, for the message of a failed test. */
 static inline void chain_print(const struct chain *chain,
 			       const struct unwind_record *record)
 {
@@ -158,7 +158,7 @@ static inline void chain_print(const struct chain *chain,
 	fprintf(stderr, "\n# main returns to %llx\n", (unsigned long long)chain->last);
 }
 
-/* Whether the kernel's stack is exactly that. */
+/* Whether the kernel's stack equals the chain exactly. */
 static inline bool chain_equal(const struct chain *chain,
 			       const struct unwind_record *record)
 {
@@ -169,7 +169,10 @@ static inline bool chain_equal(const struct chain *chain,
 		return false;
 	if (!chain->last || (i && chain->ips[i - 1] == chain->last))
 		return true;
-	/* What called the test: all of it ours, to main() and where it returns. */
+	/*
+	 * The callers of the test must be in this program, up to main() and its return
+	 * address.
+	 */
 	for (; i < record->nr; i++) {
 		if (record->ips[i] == chain->last)
 			return true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The stack of an i386 program, by frame pointers. */
+/* Test the stack of an i386 program with frame pointers. */
 #define _GNU_SOURCE
 #include <libgen.h>
 #include <limits.h>
@@ -48,7 +48,7 @@ FIXTURE_TEARDOWN(i386_program_with_frame_pointers)
 	unwind_perf_close(&self->perf);
 }
 
-/* Reads what compat_target prints: the fault, 31 frames of down(), main(). */
+/* Parse the output of compat_target: the fault, 31 frames of down(), main(). */
 static void read_chain(struct chain *chain, const char *line)
 {
 	const char *at = line;
@@ -62,7 +62,7 @@ static void read_chain(struct chain *chain, const char *line)
 	}
 }
 
-/* Reads one line of @out, to which the program then has no more to write. */
+/* Read one line from @out; the program writes no more than that. */
 static bool read_line(int out, char *line, size_t size)
 {
 	ssize_t len = read(out, line, size - 1);
@@ -72,8 +72,8 @@ static bool read_line(int out, char *line, size_t size)
 }
 
 /*
- * Starts the program, always at the same addresses, when @start is written to; it writes
- * to @out.
+ * Prepare to run the program, always at the same addresses.  It starts when @start is
+ * written to, and writes to @out.
  */
 static pid_t start_target(const char *path, const char *argument, int *out, int *start)
 {
@@ -98,7 +98,7 @@ static pid_t start_target(const char *path, const char *argument, int *out, int 
 	return pid;
 }
 
-/* What the program prints with @argument when nobody looks. */
+/* Get the output of the program with @argument, without samples. */
 static bool run_target(const char *path, const char *argument, char *line, size_t size)
 {
 	int out, start, status;
@@ -149,7 +149,10 @@ TEST_F(i386_program_with_frame_pointers, stack)
 	EXPECT_TRUE(chain_matches(&chain, &record));
 }
 
-/* The program sees the trampoline for each return address; the stack has the true ones. */
+/*
+ * The program must see the trampoline for each return address, the callchain the original
+ * ones.
+ */
 TEST_F(i386_program_with_frame_pointers, stack_with_uretprobes)
 {
 	static struct unwind_record record;
@@ -191,7 +194,7 @@ TEST_F(i386_program_with_frame_pointers, stack_with_uretprobes)
 	ASSERT_EQ(0, status);
 	read_chain(&probed, line);
 	ASSERT_EQ(33, probed.nr);
-	/* The same addresses, but for those that the probes replaced. */
+	/* The addresses must be the same, except for those that the probes replaced. */
 	EXPECT_EQ(chain.ips[0], probed.ips[0]);
 	EXPECT_NE(chain.ips[1], probed.ips[1]);
 	EXPECT_EQ(probed.ips[1], probed.ips[2]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An i386 program with frame pointers: prints the stack that the kernel should
- * see at its page fault, for compat.c; with an argument, where down() is in its file.
+ * An i386 program with frame pointers, for compat.c.  Prints the stack that the kernel
+ * should find at its page fault, or with an argument the offset of down() in its file.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Programs that take the user stack where there is none, or not yet. */
+/* Programs that take the user stack where it does not exist or cannot be walked yet. */
 #include <linux/bpf.h>
 #include <linux/bpf_perf_event.h>
 #include <bpf/bpf_helpers.h>
 
 char _license[] SEC("license") = "GPL";
 
-/* Input: whose exit is looked at */
+/* Input: process whose exit is traced */
 __u32 tgid;
 
 /* Outputs */
@@ -21,7 +21,7 @@ struct {
 	__uint(value_size, sizeof(ips));
 } stacks SEC(".maps");
 
-/* Starts from registers of the kernel. */
+/* Starts the walk from kernel registers. */
 SEC("?raw_tp/sched_process_exit")
 int id_at_exit(void *ctx)
 {
@@ -31,13 +31,13 @@ int id_at_exit(void *ctx)
 }
 
 /*
- * Takes a part of its event's callchain.  On an event that defers its callchains it is not
- * to be attached.
+ * Takes a part of its event's callchain.  The kernel must refuse to attach it to an event
+ * that defers callchains.
  */
 SEC("?perf_event")
 int sample(struct bpf_perf_event_data *ctx)
 {
 	bytes = bpf_get_stack(ctx, ips, 2 * sizeof(*ips), BPF_F_USER_STACK);
-	/* And have the sample. */
+	/* Let perf write the sample. */
 	return 1;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Stacks walked at once in the contexts that Documentation/trace/callchain-contexts.rst
- * lists: in NMI, of other tasks' and inherited events, of a cgroup, while CPUs come and
- * go, and at the limit of a memory cgroup.
+ * Test immediate walks in the contexts that Documentation/trace/callchain-contexts.rst
+ * lists: in NMI, for events of other tasks, for inherited events, for cgroups, while CPUs
+ * go offline and online, and at the limit of a memory cgroup.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -21,7 +21,7 @@
 
 #define PAGE	4096ul
 #define FAULTS	20
-/* No constant, so that a loop has one call with one return address. */
+/* Not a constant, so that a loop is not unrolled and its call has one return address. */
 static volatile unsigned int warm = 3;
 
 /* A breakpoint in the kernel counts as NMI. */
@@ -49,16 +49,16 @@ TEST(in_nmi)
 	EXPECT_TRUE(chain_matches(&chain, &record));
 }
 
-/* What a child writes for its parent, in shared memory. */
+/* Shared memory in which a child reports to its parent. */
 struct child {
 	pid_t		pid;
 	int		start[2];
 	struct chain	*chain;
-	/* A child that must not allocate looks here. */
+	/* Start signal for children that must not allocate memory. */
 	volatile int	*go;
 };
 
-/* A child that calls @body when it is told to. */
+/* Start a child that calls @body on request. */
 static bool start_child(struct child *child, bool (*body)(struct child *child))
 {
 	char byte;
@@ -96,7 +96,7 @@ static keep bool take_faults(struct child *child)
 	return true;
 }
 
-/* How many of @pid's samples are whole; the first ones may miss tables. */
+/* Number of the child's samples that are whole; the first ones may miss tables. */
 static unsigned int whole_samples(struct unwind_perf *perf, const struct child *child)
 {
 	static struct unwind_record record;
@@ -145,7 +145,7 @@ TEST(of_a_child_that_inherits_the_event)
 	EXPECT_LE(FAULTS - warm, whole_samples(&perf, &child));
 }
 
-/* What a ring has of one task, or of all but one. */
+/* Records in a ring of one task, or of all other tasks. */
 struct tally {
 	unsigned int	samples;
 	unsigned int	with_user;	/* frames, or a cookie for them */
@@ -179,8 +179,8 @@ FIXTURE_SETUP(way) { }
 FIXTURE_TEARDOWN(way) { }
 
 /*
- * Behind exit_mm() there is no user stack, and no way back to user space.  Only a CPU's
- * events are still there.
+ * After exit_mm() a task has no user stack and does not return to user space.  Only
+ * events of a CPU still sample it.
  */
 TEST_F(way, of_a_task_that_has_lost_its_mm)
 {
@@ -204,7 +204,7 @@ TEST_F(way, of_a_task_that_has_lost_its_mm)
 	EXPECT_EQ(0, its.with_user);
 }
 
-/* All that is switched from, the idle task too, whose id is 0. */
+/* Samples of all tasks that are switched out, among them the idle task with pid 0. */
 TEST_F(way, of_kernel_threads)
 {
 	const struct timespec nap = { .tv_nsec = 2000000 };
@@ -238,9 +238,10 @@ static keep bool sleep_often(struct child *child)
 }
 
 /*
- * Who wakes a task runs into the task's event: that stack is none of the task's, and the
- * task's own cannot be walked from there.  A sample, if there is one, has no user stack.
- * One of a wake-up in an interrupt that came into the task is its own, and may have one.
+ * The waker of a task triggers the event of the woken task.  The waker's stack is not
+ * that of the task, whose own stack cannot be walked from there.  A sample of the task,
+ * if any, must have no user stack.  If an interrupt of the task itself wakes it, the
+ * sample may have one.
  */
 TEST_F(way, of_the_task_that_wakes)
 {
@@ -282,7 +283,10 @@ TEST(stack_id_of_a_task_that_has_lost_its_mm)
 	contexts_bpf__destroy(skel);
 }
 
-/* Where a sample's callchain has a cookie, a program would take that for a frame. */
+/*
+ * A program would take the cookie in a sample's callchain for a frame, so attaching must
+ * fail.
+ */
 TEST(program_on_an_event_that_defers)
 {
 	struct contexts_bpf *skel = contexts_bpf__open();
@@ -306,7 +310,7 @@ TEST(program_on_an_event_that_defers)
 	contexts_bpf__destroy(skel);
 }
 
-/* What a program takes of a sample's callchain is still there when the sample is written. */
+/* A program that takes part of a callchain must not remove it from the sample. */
 TEST(program_that_takes_part_of_a_callchain)
 {
 	struct contexts_bpf *skel = contexts_bpf__open();
@@ -331,7 +335,7 @@ TEST(program_that_takes_part_of_a_callchain)
 	chain.last = main_return;
 	ASSERT_TRUE(unwind_perf_sample_at(&perf, chain.ips[0], &record));
 	EXPECT_EQ(2 * sizeof(uint64_t), skel->bss->bytes);
-	/* Frames only, without the mark that perf has before them; of a later fault. */
+	/* The program must get only frames, without perf's mark before them. */
 	EXPECT_NE(0, skel->bss->ips[0]);
 	EXPECT_GT(1UL << 47, skel->bss->ips[0]);
 	EXPECT_TRUE(chain_matches(&chain, &record));
@@ -339,7 +343,7 @@ TEST(program_that_takes_part_of_a_callchain)
 	contexts_bpf__destroy(skel);
 }
 
-/* A hierarchy of its own, with a group below its root. */
+/* A cgroup hierarchy for this test, with a group below its root. */
 FIXTURE(group)
 {
 	char mount_point[32];
@@ -410,25 +414,28 @@ static long long read_event(const char *path, const char *name)
 #define LIMIT_TEXT	"16777216"
 #define TOO_MUCH	(64ul << 20)
 
-/* Fills its group's memory to the last page, and then takes none itself. */
+/* Fill the group's memory to the last page, then fault without allocating more. */
 static keep bool take_faults_at_the_limit(struct child *child)
 {
-	/* Ends where the limit is; nobody can be killed for it. */
+	/* The mapping stops at the limit without invoking the OOM killer. */
 	if (mmap(NULL, TOO_MUCH, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0) == MAP_FAILED)
 		return false;
 	*child->go = 1;
 	while (*child->go != 2)
 		;
-	/* The first samples of this process: its libraries have not been looked at. */
+	/*
+	 * These are the first samples of this process, whose libraries are not discovered
+	 * yet.
+	 */
 	for (volatile int i = 0; i < FAULTS; i++)
 		chain_syscall(SYS_getppid, 0, 0, 0);
 	return true;
 }
 
 /*
- * What the kernel allocates to walk a task's stack is charged to the task's group.  Where
- * that is full, the stacks are short: nothing is reclaimed or killed for them.
+ * The kernel charges memory for a task's tables to the task's group.  If the group is
+ * full, stacks must be short; the kernel must not reclaim memory or kill a task for them.
  */
 TEST_F(group, at_its_memory_limit)
 {
@@ -474,7 +481,7 @@ static keep bool take_faults_until_told(struct child *child)
 	return true;
 }
 
-/* Kernel entries with samples that wait for their record, and records. */
+/* Count the kernel entries whose samples wait for a record, and the records. */
 static void count_deferred(struct unwind_perf *perf, unsigned int *entries,
 			   unsigned int *records)
 {
@@ -491,7 +498,7 @@ static void count_deferred(struct unwind_perf *perf, unsigned int *entries,
 	}
 }
 
-/* The task is moved in the middle of anything, and its events with it. */
+/* A CPU that goes offline moves the task and its events away at any point. */
 TEST(while_cpus_go_offline)
 {
 	unsigned int deferred = 0, records = 0;
@@ -509,7 +516,7 @@ TEST(while_cpus_go_offline)
 				      PERF_COUNT_SW_PAGE_FAULTS, 0));
 	ASSERT_EQ(1, write(child.start[1], "", 1));
 	for (int i = 0; i < 10; i++) {
-		/* Those of the last move are enough. */
+		/* The samples since the last move suffice. */
 		unwind_perf_drain(&at_once);
 		EXPECT_TRUE(write_file(CPU_1, "online", i % 2 ? "1" : "0"));
 		count_deferred(&later, &deferred, &records);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Where and as whom a test's tasks run.
- */
+/* Choose the CPU of a test, and write to cgroups and other kernel interfaces. */
 #ifndef _CONTEXTS_H
 #define _CONTEXTS_H
 
@@ -19,7 +17,7 @@ static inline bool stay_on_cpu_0(void)
 	return !sched_setaffinity(0, sizeof(set), &set);
 }
 
-/* Writes @text to @file of the directory @path: a cgroup's, or another of the kernel's. */
+/* Write @text to @file in the directory @path, of a cgroup or another kernel interface. */
 static inline bool write_file(const char *path, const char *file, const char *text)
 {
 	char name[PATH_MAX];

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * When deferred stacks come, to whom, and with which cookie.
- */
+/* Test when deferred stacks are delivered, to which events, and with which cookie. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -20,9 +18,9 @@
 #include "contexts.h"
 #include "unwind_test.h"
 
-/* A child's preparations are waited for at most this long. */
+/* Maximum time to wait for a child's preparations. */
 #define PATIENCE_MS 20000
-/* A stopped child's sample is waited for so long, and so often. */
+/* Time to wait for the sample of a stopped child, and number of attempts. */
 #define PENDING_SECONDS 3
 #define STOPS 8
 
@@ -32,7 +30,7 @@ static int open_software(struct unwind_perf *perf, pid_t pid, uint64_t config,
 	return unwind_perf_open(perf, pid, PERF_TYPE_SOFTWARE, config, flags);
 }
 
-/* What a ring holds. */
+/* Contents of a ring. */
 struct content {
 	unsigned int		samples;
 	unsigned int		deferred_samples;
@@ -71,8 +69,8 @@ static void switch_all(struct unwind_perf *perfs, int nr, unsigned long how)
 }
 
 /*
- * One fault, and nothing else in the rings.  It happens once before, so that
- * what the program and the walk of its stack read is in memory: both would fault.
+ * Fault once, with nothing else in the rings.  An earlier fault brings in the pages that
+ * the program and the walk of its stack read, which would fault as well.
  */
 static keep void fault_once(struct chain *chain, struct unwind_perf *perfs, int nr)
 {
@@ -96,7 +94,7 @@ TEST(two_samples_in_one_entry_share_cookie_and_record)
 
 	NEED_UNWIND();
 	ASSERT_TRUE(chain_init(&chain, 0));
-	/* Both count in the same page fault. */
+	/* Both events count the same page fault. */
 	ASSERT_EQ(0, open_software(&perfs[0], 0, PERF_COUNT_SW_PAGE_FAULTS, 0));
 	ASSERT_EQ(0, open_software(&perfs[1], 0, PERF_COUNT_SW_PAGE_FAULTS_MIN,
 				   UNWIND_NO_RECORDS));
@@ -123,8 +121,8 @@ TEST(two_samples_in_one_entry_share_cookie_and_record)
 }
 
 /*
- * Takes all records; returns how many of @type have @cookie, the last one in
- * @record.  A preemption may leave others in between.
+ * Take all records.  Returns the number of those of @type with @cookie, and the last of
+ * them in @record.  A preemption may add other records.
  */
 static unsigned int take_cookie(struct unwind_perf *perf, uint32_t type,
 				uint64_t cookie, struct unwind_record *record)
@@ -137,18 +135,21 @@ static unsigned int take_cookie(struct unwind_perf *perf, uint32_t type,
 			continue;
 		*record = next;
 		count++;
-		/* The first sample names the cookie of its record. */
+		/* The first sample has the cookie of the record. */
 		if (!cookie)
 			break;
 	}
 	return count;
 }
 
-/* A system call that is traced at its start and then sleeps: one entry. */
+/*
+ * A system call is traced at its start and then sleeps: both samples belong to one kernel
+ * entry.
+ */
 TEST(samples_before_and_in_sleep_share_cookie)
 {
 	static struct unwind_record sample, record;
-	/* Not over before it sleeps, on a slow machine neither. */
+	/* Long enough that the task sleeps even on a slow machine. */
 	struct timespec nap = { .tv_nsec = 50000000 };
 	struct unwind_perf perfs[2];
 	long id = unwind_tracepoint("syscalls/sys_enter_nanosleep");
@@ -219,8 +220,8 @@ TEST(two_sessions_get_a_record_each)
 }
 
 /*
- * What one event's sample holds is no other's: at the same fault one walks at once
- * and one later, whichever was opened first.
+ * Events must not share callchains: at the same fault, one gets an immediate walk and the
+ * other a deferred one, whichever was opened first.
  */
 TEST(session_at_once_beside_deferred_one)
 {
@@ -242,7 +243,7 @@ TEST(session_at_once_beside_deferred_one)
 	EXPECT_EQ((uintptr_t)chain_fault_ip, content[1].record.ips[0]);
 }
 
-/* As perf does it: one event receives, the others only ask. */
+/* As in perf: one event receives the records, the others only request them. */
 TEST(tracking_event_receives)
 {
 	static struct content asks, receives;
@@ -329,7 +330,7 @@ TEST(closed_event_leaves_nothing_behind)
 	}
 }
 
-/* Samples and records of two threads among what a ring holds. */
+/* Sort the samples and records of two threads in a ring. */
 static void take_two(struct unwind_perf *perf, pid_t one, struct content *of_one,
 		     pid_t other, struct content *of_other)
 {
@@ -385,7 +386,7 @@ TEST(session_of_a_cpu)
 	EXPECT_LE(FAULTS, content.records);
 }
 
-/* The child's records come to the parent's event, and they are the child's. */
+/* The parent's event must receive the child's records, with the child's pid. */
 TEST(session_that_children_inherit)
 {
 	struct unwind_event event = faults_of_cpu_0;
@@ -408,13 +409,13 @@ TEST(session_that_children_inherit)
 	}
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	take_own(&perf, pid, &content);
-	/* Those behind the end of requests, as it exits, are walked at once. */
+	/* Faults during exit, after requests have ended, get immediate walks. */
 	EXPECT_LE(FAULTS, content.deferred_samples);
 	EXPECT_LE(FAULTS, content.records);
 	EXPECT_EQ(pid, content.record.pid);
 }
 
-/* Who is not in the cgroup leaves nothing. */
+/* Tasks outside of the cgroup must leave no records. */
 TEST(session_of_a_cgroup)
 {
 	char mount_point[] = "/tmp/unwind-cgroup-XXXXXX", path[64];
@@ -430,7 +431,7 @@ TEST(session_of_a_cgroup)
 	ASSERT_TRUE(chain_init(&chain, 0));
 	ASSERT_NE(NULL, mkdtemp(mount_point));
 	ASSERT_EQ(0, mount("none", mount_point, "cgroup2", 0, NULL));
-	/* Before a controller is asked for, perf finds no state of its own here. */
+	/* perf has no state for this group until a controller is enabled. */
 	ASSERT_TRUE(write_file(mount_point, "cgroup.subtree_control", "+pids"));
 	snprintf(path, sizeof(path), "%s/unwind", mount_point);
 	ASSERT_TRUE(!mkdir(path, 0755) || errno == EEXIST);
@@ -460,7 +461,7 @@ TEST(session_of_a_cgroup)
 	rmdir(mount_point);
 }
 
-/* A ring that nobody reads: what it has no room for is counted, of both sorts. */
+/* In a ring that no reader empties, lost samples and lost records must both be counted. */
 TEST(lost_samples_and_records_are_counted)
 {
 	enum { MANY = 6000 };
@@ -477,7 +478,7 @@ TEST(lost_samples_and_records_are_counted)
 		madvise(chain.page, 4096, MADV_DONTNEED);
 		chain_fault(chain.page);
 	}
-	/* With room again, the next record tells how many there were. */
+	/* Once the ring has room, the next record reports the number of losses. */
 	for (int round = 0; round < 2; round++) {
 		while (unwind_perf_next(&perf, &record)) {
 			samples += record.type == PERF_RECORD_SAMPLE;
@@ -491,11 +492,14 @@ TEST(lost_samples_and_records_are_counted)
 	ASSERT_EQ(sizeof(faults), read(perf.fd, &faults, sizeof(faults)));
 	EXPECT_LE(MANY, faults);
 	EXPECT_NE(0, perf.lost);
-	/* A sample and a record each. */
+	/* Each fault has a sample and a record. */
 	EXPECT_EQ(2 * faults, samples + records + perf.lost);
 }
 
-/* The sample is taken behind the task work that would walk: it ends nevertheless. */
+/*
+ * The sample is taken after the task work that would walk the stack; the system call must
+ * still end.
+ */
 TEST(requests_at_the_end_of_system_calls)
 {
 	enum { CALLS = 1000 };
@@ -524,62 +528,16 @@ TEST(requests_at_the_end_of_system_calls)
 	records += content.records;
 	EXPECT_LE(CALLS, samples);
 	EXPECT_EQ(samples, deferred);
-	/* The last one's, of the ioctl(), may be on its way when the event ends. */
+	/*
+	 * The record of the last sample, in the ioctl(), may be pending when the event
+	 * ends.
+	 */
 	EXPECT_LE(deferred - records, 1);
 }
 
-/* The system call, and before it all that makes the walk of its stack take page faults. */
-static keep uint64_t call_without_table(const struct unwind_region *region,
-					struct unwind_perf *perf)
-{
-	/* First, as the ring's own pages have faults. */
-	unwind_perf_drain(perf);
-	if (prctl(UNWIND_PR_ADD_SFRAME, region, sizeof(*region), UNWIND_SFRAME_ADD_LAZY, 0) ||
-	    !unwind_forget_table(region))
-		return 0;
-	return chain_syscall(SYS_getppid, 0, 0, 0);
-}
-
-static keep uint64_t call_below(unsigned int depth, const struct unwind_region *region,
-				struct unwind_perf *perf)
-{
-	uint64_t result = depth ? call_below(depth - 1, region, perf) :
-				  call_without_table(region, perf);
-
-	asm volatile("" : "+r"(result));
-	return result;
-}
-
 /*
- * A sample that is walked at once misses the table, and has the stack walked again on
- * the way to user space, for 127 frames.  That walk reads the table: its page faults
- * are samples too, which request more.
- */
-TEST(request_for_more_frames_while_the_stack_is_walked)
-{
-	enum { DEPTH = 1500, FRAMES = 1024 };
-	long id = unwind_tracepoint("syscalls/sys_enter_getppid");
-	static struct unwind_record record;
-	struct unwind_region region;
-	struct unwind_perf misses, faults;
-
-	NEED_UNWIND();
-	ASSERT_LE(0, id);
-	ASSERT_TRUE(unwind_find_region("", &region));
-	ASSERT_TRUE(set_max_stack(FRAMES));
-	EXPECT_EQ(0, unwind_perf_open(&misses, 0, PERF_TYPE_TRACEPOINT, id, UNWIND_AT_ONCE));
-	EXPECT_EQ(0, open_faults(&faults, 0));
-	EXPECT_NE(0, call_below(DEPTH, &region, &faults));
-	EXPECT_TRUE(unwind_perf_stack_at(&faults, (uintptr_t)chain_syscall_ip, &record));
-	EXPECT_EQ(FRAMES, record.nr);
-	unwind_perf_close(&faults);
-	unwind_perf_close(&misses);
-	ASSERT_TRUE(set_max_stack(127));
-}
-
-/*
- * A child that stops in a system call whose place on the stack is known.  It
- * waits until the parent has opened its event.
+ * A child that stops in a system call at a known place on the stack.  It waits until the
+ * parent has opened its event.
  */
 struct child {
 	pid_t		pid;
@@ -590,15 +548,15 @@ struct child {
 static keep int child_call(struct chain *chain, long number, long a, long b, long c)
 {
 	chain->ips[chain->nr++] = (uintptr_t)chain_syscall_ip;
-	/* The return address behind the call below is not known before it. */
+	/* The return address of the call below is not known yet. */
 	chain->ips[chain->nr++] = 0;
 	chain->ips[chain->nr++] = chain_return_address();
 	return chain_syscall(number, a, b, c) != 0;
 }
 
 /*
- * Have the tables of this program found, which a child shares: a task that exits or execs
- * does not wait for them.
+ * Load the tables of this program, which a child shares, as a task that exits or execs, or
+ * that was killed, does not wait for them.
  */
 static bool find_tables(void)
 {
@@ -620,7 +578,7 @@ static bool find_tables(void)
 	return found;
 }
 
-/* For start_child(): the child's own pid. */
+/* Argument of start_child() that stands for the child's own pid. */
 #define SELF	(-1L)
 
 static bool start_child(struct child *child, long number, long a, long b, long c)
@@ -647,7 +605,7 @@ static bool let_go(struct child *child)
 	return write(child->start[1], "", 1) == 1;
 }
 
-/* Whether the child got into the system call @number in time, and sleeps there. */
+/* Wait until the child sleeps in system call @number.  Returns false on timeout. */
 static bool wait_for_sleep_in(struct child *child, long number)
 {
 	char path[64], line[256];
@@ -669,7 +627,7 @@ static bool wait_for_sleep_in(struct child *child, long number)
 	return false;
 }
 
-/* The child's stack: known but for the return address into child_call(). */
+/* Check the child's stack, which is known except for the return address in child_call(). */
 static bool child_stack(struct unwind_perf *perf, struct child *child,
 			struct unwind_record *record)
 {
@@ -692,6 +650,7 @@ TEST(killed_while_request_is_pending)
 	int status;
 
 	NEED_UNWIND();
+	ASSERT_TRUE(find_tables());
 	ASSERT_TRUE(start_child(&child, SYS_pause, 0, 0, 0));
 	ASSERT_EQ(0, open_software(&perf, child.pid, PERF_COUNT_SW_CONTEXT_SWITCHES, 0));
 	ASSERT_TRUE(let_go(&child));
@@ -705,8 +664,8 @@ TEST(killed_while_request_is_pending)
 }
 
 /*
- * A breakpoint in the kernel is taken in a context that counts as NMI: the
- * request cannot just set a flag, it needs an interrupt to itself.
+ * A breakpoint in the kernel counts as NMI context: the request cannot just set a flag,
+ * but must raise an interrupt on its own CPU.
  */
 TEST(requested_in_nmi)
 {
@@ -725,7 +684,7 @@ TEST(requested_in_nmi)
 	ASSERT_TRUE(child_stack(&perf, &child, &record));
 	EXPECT_EQ(child.pid, record.tid);
 	EXPECT_TRUE(chain_matches(child.chain, &record));
-	/* Once called, once recorded. */
+	/* One request must give exactly one record. */
 	EXPECT_FALSE(unwind_perf_stack_at(&perf, child.chain->ips[0], &record));
 }
 
@@ -733,7 +692,7 @@ static void do_nothing(int signal)
 {
 }
 
-/* Whether a sample is there in time whose record is not. */
+/* Wait for a sample without its record.  Returns false on timeout. */
 static bool wait_for_pending(struct unwind_perf *perf)
 {
 	const struct timespec nap = { .tv_nsec = 1000000 };
@@ -759,9 +718,9 @@ static bool wait_for_pending(struct unwind_perf *perf)
 }
 
 /*
- * Has a child stop itself, with a sample whose record is to come.  One that was
- * preempted on its way there has had its kernel entry's record: it takes the sample
- * of its stop at once, and another one has to do.
+ * Let a child stop itself with a sample whose record is pending.  A preempted child has
+ * already had the record of its kernel entry, so its stop gets an immediate walk; retry
+ * with another child then.
  */
 static bool stop_with_request(struct child *child, struct unwind_perf *perf)
 {
@@ -777,7 +736,10 @@ static bool stop_with_request(struct child *child, struct unwind_perf *perf)
 		    waitpid(child->pid, &status, WUNTRACED) != child->pid ||
 		    !WIFSTOPPED(status))
 			return false;
-		/* It says so a moment before it is: continued then, it takes no sample. */
+		/*
+		 * The child reports its stop a moment too early; if it were continued at
+		 * once, it would take no sample.
+		 */
 		if (wait_for_pending(perf))
 			return true;
 		kill(child->pid, SIGKILL);
@@ -788,8 +750,8 @@ static bool stop_with_request(struct child *child, struct unwind_perf *perf)
 }
 
 /*
- * The sample is taken as the child stops; the signal that comes next builds a
- * handler's frame on the stack, which was not there then.
+ * The sample is taken as the child stops.  The next signal builds a handler's frame on
+ * the stack, which must not be in the record.
  */
 TEST(signal_handler_does_not_get_into_the_stack_before_it)
 {
@@ -852,7 +814,7 @@ TEST(exec_while_request_is_pending_shows_old_image)
 	ASSERT_TRUE(child_stack(&perf, &child, &record));
 	EXPECT_EQ(child.pid, record.tid);
 	EXPECT_TRUE(chain_matches(child.chain, &record));
-	/* Once, with the stack of the image that asked. */
+	/* Only one record, with the stack of the program that requested it. */
 	EXPECT_FALSE(unwind_perf_next(&perf, &record));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What prctl_sframe.c executes: tells by its exit status with which error the
- * table that was registered before exec can be removed; 0 when it is still there.
+ * Program that prctl_sframe.c executes.  Tries to remove the table that was registered
+ * before exec, and exits with the error, or with 0 if the table was still there.
  */
 #include <errno.h>
 #include <stdlib.h>

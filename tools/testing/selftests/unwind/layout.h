@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Functions that differ in their frame and in nothing else, and honest tables for
- * them: a row of one does not fit another at the same address.
+ * Functions that differ only in their frame size, and valid tables for them.  A row of
+ * one function is wrong for another one at the same address.
  */
 #ifndef _LAYOUT_H
 #define _LAYOUT_H
@@ -11,13 +11,13 @@
 
 #include "unwind_perf.h"
 
-/* Touches the page that its argument points to, at LAYOUT_FAULT. */
+/* A function that touches the page at its argument, with the instruction at LAYOUT_FAULT. */
 typedef void layout_function(void *page);
 
 #define LAYOUT_TEXT_SIZE	12
 #define LAYOUT_FAULT		4
 #define LAYOUT_TABLE_SIZE	(28 + 20 + 9)
-/* Frames are multiples of 8 from 8 to this. */
+/* Maximum frame size; sizes are multiples of 8, from 8 on. */
 #define LAYOUT_MAX_FRAME	96
 
 static inline void layout_write_text(uint8_t *text, unsigned int frame)

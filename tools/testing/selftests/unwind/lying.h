@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Code whose table lies, so that it shows whether the table is used: see below.
- */
+/* Code with a wrong table.  The stack shows whether the kernel used the table, see below. */
 #ifndef _LYING_H
 #define _LYING_H
 
@@ -9,8 +7,8 @@
 #include <string.h>
 
 /*
- * At the fault the slot where the table says that the return address is holds the
- * second argument.
+ * At the fault, the slot in which the table locates the return address holds the second
+ * argument.
  */
 static const uint8_t lying_code[] = {
 	0x48, 0x83, 0xec, 0x08,		/*  0	sub $8, %rsp */
@@ -52,12 +50,12 @@ struct lying_table {
 	uint8_t		rows[sizeof(lying_rows)];
 } __attribute__((packed));
 
-/* Looks like an address, and is none that occurs. */
+/* Looks like an address, but is used nowhere. */
 #define POISON 0x12345678000ul
 
 typedef void lying_function(void *page, unsigned long poison);
 
-/* @to_text: from the table to the code. */
+/* A table for the code at offset @to_text from the table. */
 static inline struct lying_table lying_table(int32_t to_text)
 {
 	struct lying_table table = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An object in a file, mapped as a dynamic linker does, with the code of lying.h: whether
- * the kernel uses the table that it finds for it.
+ * An object in a file with the code of lying.h, mapped as by a dynamic linker.  The stack
+ * shows whether the kernel uses the table that it finds for the object.
  */
 #ifndef _LYING_OBJECT_H
 #define _LYING_OBJECT_H
@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,8 +24,8 @@
 
 #define PAGE 4096ul
 /*
- * The kernel waits a tenth of a second before it looks again where it found nothing
- * the last time.  No test waits longer than this.
+ * Maximum time to wait for discovery.  After a miss without result, the kernel waits a
+ * tenth of a second before it looks again.
  */
 #define PATIENCE_SECONDS 20
 
@@ -34,7 +36,7 @@
 			SKIP(return, "no tracepoint unwind:sframe_discover");	\
 	} while (0)
 
-/* The first page of the file; the code is in the second, the table in the third. */
+/* First page of the file; the code is in the second page, the table in the third. */
 struct lying_object {
 	Elf64_Ehdr	header;
 	Elf64_Phdr	load, text, data, sframe;
@@ -43,7 +45,7 @@ struct lying_object {
 	uint8_t		id[20];
 };
 
-/* A field of a structure, and a value that it must not have: see LIE_OF(). */
+/* A field of a structure and an invalid value for it, see LIE_OF(). */
 struct lie {
 	const char	*what;
 	size_t		offset;
@@ -60,12 +62,12 @@ static inline void tell(void *structure, const struct lie *lie)
 }
 
 /**
- * struct lying_map - where it is mapped, and what watches it run
- * @area:	Its three pages, one that nobody may touch, and the one that faults.
- * @fault:	The last.
- * @perf:	Samples the fault.
- * @looks:	Counts how often the kernel has looked at its code.
- * @record:	The last stack.
+ * struct lying_map - a mapping of the object, and the events that watch it run
+ * @area:	Three pages of the object, a guard page and the page that faults.
+ * @fault:	Page that faults, the last one of @area.
+ * @perf:	Event that samples the fault.
+ * @looks:	Event that counts discoveries of the object's code.
+ * @record:	Last stack sampled.
  */
 struct lying_map {
 	uint8_t			*area;
@@ -82,7 +84,38 @@ static inline bool is_over(time_t *end)
 	return time(NULL) > *end;
 }
 
-/* An event that counts a tracepoint in this thread. */
+/* The kernel shares tables only of files that have not changed for two seconds. */
+static inline void let_grow_old(int fd)
+{
+	struct stat st;
+
+	while (!fstat(fd, &st) && time(NULL) - st.st_ctime <= 2)
+		usleep(100000);
+}
+
+/* Whether debugfs' unwind/files has a line for the file that ends in @state. */
+static inline bool file_is(int fd, const char *state)
+{
+	FILE *files = fopen("/sys/kernel/debug/unwind/files", "r");
+	char line[256], of[64];
+	bool found = false;
+	struct stat st;
+
+	if (files && !fstat(fd, &st)) {
+		snprintf(of, sizeof(of), "%02x:%02x %lu ", major(st.st_dev), minor(st.st_dev),
+			 st.st_ino);
+		while (!found && fgets(line, sizeof(line), files)) {
+			line[strcspn(line, "\n")] = '\0';
+			found = !strncmp(line, of, strlen(of)) && strlen(line) >= strlen(state) &&
+				!strcmp(line + strlen(line) - strlen(state), state);
+		}
+	}
+	if (files)
+		fclose(files);
+	return found;
+}
+
+/* Open an event that counts a tracepoint in this thread. */
 static inline int open_counter(struct unwind_perf *perf, const char *name)
 {
 	return unwind_perf_open(perf, 0, PERF_TYPE_TRACEPOINT, unwind_tracepoint(name),
@@ -135,6 +168,16 @@ static inline void write_headers(struct lying_object *headers)
 	};
 }
 
+/* Write a whole object: headers, code and table. */
+static inline bool write_lying_object(int fd, const struct lying_object *headers,
+				      const struct lying_table *table)
+{
+	return !ftruncate(fd, 3 * PAGE) &&
+	       pwrite(fd, headers, sizeof(*headers), 0) == sizeof(*headers) &&
+	       pwrite(fd, lying_code, sizeof(lying_code), PAGE) == sizeof(lying_code) &&
+	       pwrite(fd, table, sizeof(*table), 2 * PAGE) == sizeof(*table);
+}
+
 static inline bool map_part(struct lying_map *map, unsigned long offset, int prot, int fd)
 {
 	return mmap(map->area + offset, PAGE, prot, MAP_PRIVATE | MAP_FIXED, fd,
@@ -148,7 +191,10 @@ static inline bool map_object(struct lying_map *map, int fd)
 	       map_part(map, 2 * PAGE, PROT_READ, fd);
 }
 
-/* Others without a table are looked at again each minute. */
+/*
+ * Watch only this object's code, as discovery returns to others without a table each
+ * minute.
+ */
 static inline bool watch_code(struct lying_map *map)
 {
 	char filter[64];
@@ -164,13 +210,13 @@ static inline bool prepare_map(struct lying_map *map)
 	if (map->area == MAP_FAILED)
 		return false;
 	map->fault = map->area + 4 * PAGE;
-	/* Nobody is to look before all is mapped as it should be. */
+	/* Discovery must not look before all parts are mapped. */
 	return !mprotect(map->fault, PAGE, PROT_READ | PROT_WRITE) &&
 	       !open_faults(&map->perf, 0) &&
 	       !ioctl(map->perf.fd, PERF_EVENT_IOC_DISABLE, 0) && watch_code(map);
 }
 
-/* Run the code; whether the kernel believed the table. */
+/* Run the code, and return whether the kernel used the table. */
 static keep int believes_in(struct lying_map *map)
 {
 	lying_function *function = (lying_function *)(map->area + PAGE);
@@ -186,17 +232,40 @@ static keep int believes_in(struct lying_map *map)
 	return map->record.nr > 1 && map->record.ips[1] == POISON;
 }
 
-/* Run the code until the kernel has looked at it; whether it believed the table. */
+/* Print what was sampled, and what the kernel knows of files, when it has not looked. */
+static inline void print_no_look(unsigned int runs, unsigned int sampled)
+{
+	FILE *files = fopen("/sys/kernel/debug/unwind/files", "r");
+	char line[256];
+
+	printf("# no look within %u seconds: %u runs, %u sampled; unwind/files:\n",
+	       PATIENCE_SECONDS, runs, sampled);
+	while (files && fgets(line, sizeof(line), files))
+		printf("# %s", line);
+	if (files)
+		fclose(files);
+}
+
+/*
+ * Run the code until the kernel has looked at it; whether it believed the table.  If the file
+ * was loaded while mmap() asked for it, the kernel attached the table then, and does not look.
+ */
 static keep int comes_to_believe_in(struct lying_map *map)
 {
+	unsigned int runs = 0, sampled = 0;
 	uint64_t before = count(&map->looks);
+	int answer;
 	time_t end = 0;
 
 	do {
-		believes_in(map);
-	} while (count(&map->looks) == before && !is_over(&end));
-	if (count(&map->looks) == before)
+		answer = believes_in(map);
+		sampled += answer >= 0;
+		runs++;
+	} while (answer != 1 && count(&map->looks) == before && !is_over(&end));
+	if (answer != 1 && count(&map->looks) == before) {
+		print_no_look(runs, sampled);
 		return -2;
+	}
 	/* Whatever the answer, it is looked at once, but for the end of a minute. */
 	for (int tries = 0; tries < 2; tries++) {
 		before = count(&map->looks);

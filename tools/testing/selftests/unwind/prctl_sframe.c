@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tables registered by prctl(): what is refused, what they change, and when they
- * go.
+ * Test tables registered by prctl(): which are refused, how they change walks, and when
+ * the kernel removes them.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -31,18 +31,12 @@ static int add(const struct unwind_region *region)
 	return add_size(region, sizeof(*region));
 }
 
-static int add_lazy(const struct unwind_region *region)
-{
-	return prctl(UNWIND_PR_ADD_SFRAME, region, sizeof(*region),
-		     UNWIND_SFRAME_ADD_LAZY, 0) ? -errno : 0;
-}
-
 static int remove_region(const struct unwind_region *region)
 {
 	return prctl(UNWIND_PR_REMOVE_SFRAME, region, sizeof(*region), 0, 0) ? -errno : 0;
 }
 
-/* The table becomes that of other code. */
+/* Register the table for other code. */
 static int add_for(struct lying_table *table, uint8_t *text, uint64_t size)
 {
 	struct unwind_region region = {
@@ -54,7 +48,7 @@ static int add_for(struct lying_table *table, uint8_t *text, uint64_t size)
 	return add(&region);
 }
 
-/* Registering it again works: it was not there any more. */
+/* Whether the region is not registered any more, so that registering it succeeds. */
 static bool is_gone(const struct unwind_region *region)
 {
 	return remove_region(region) == -ENOENT;
@@ -106,7 +100,7 @@ FIXTURE_TEARDOWN(lying)
 {
 }
 
-/* Run the code; whether the kernel believed the table. */
+/* Run the code, and return whether the kernel used the table. */
 typedef FIXTURE_DATA(lying) lying_data;
 
 static keep int believes(lying_data *self)
@@ -177,7 +171,7 @@ TEST_F(lying, size_of_structure)
 TEST_F(lying, further_arguments)
 {
 	errno = 0;
-	EXPECT_EQ(-1, prctl(UNWIND_PR_ADD_SFRAME, &self->region, sizeof(self->region), 2, 0));
+	EXPECT_EQ(-1, prctl(UNWIND_PR_ADD_SFRAME, &self->region, sizeof(self->region), 1, 0));
 	EXPECT_EQ(EINVAL, errno);
 	errno = 0;
 	EXPECT_EQ(-1, prctl(UNWIND_PR_ADD_SFRAME, &self->region, sizeof(self->region), 0, 1));
@@ -207,7 +201,10 @@ TEST_F(lying, ranges_that_cannot_be)
 		const char		*what;
 		struct unwind_region	change;
 	} cases[] = {
-		/* Each value, unless 0, replaces that of the good region; 1 means 0. */
+		/*
+		 * Each value other than 0 replaces that of the valid region; 1 stands for
+		 * 0.
+		 */
 		{ "table of no size", { .sframe_size = 1 } },
 		{ "text of no size", { .text_size = 1 } },
 		{ "table wraps", { .sframe_size = -4096ul } },
@@ -295,54 +292,6 @@ TEST_F(lying, tables_that_are_none)
 	EXPECT_EQ(0, add(&self->region));
 }
 
-/* A page of the table that nobody has touched is not in memory. */
-static bool is_resident(void *page)
-{
-	unsigned char vec = 0;
-
-	return !mincore(page, PAGE, &vec) && (vec & 1);
-}
-
-TEST_F(lying, lazily_added_table_is_used)
-{
-	ASSERT_EQ(0, add_lazy(&self->region));
-	EXPECT_EQ(-EEXIST, add(&self->region));
-	EXPECT_EQ(1, believes(self));
-	EXPECT_EQ(0, remove_region(&self->region));
-	EXPECT_EQ(0, believes(self));
-}
-
-TEST_F(lying, lazily_added_table_is_not_read)
-{
-	madvise(self->table, PAGE, MADV_DONTNEED);
-	ASSERT_FALSE(is_resident(self->table));
-	ASSERT_EQ(0, add_lazy(&self->region));
-	EXPECT_FALSE(is_resident(self->table));
-	EXPECT_EQ(0, remove_region(&self->region));
-	EXPECT_EQ(-EBADMSG, add(&self->region));
-	EXPECT_TRUE(is_resident(self->table));
-}
-
-TEST_F(lying, lazily_added_table_that_is_none_ends_the_walk)
-{
-	self->table->magic = 0xdee3;
-	ASSERT_EQ(0, add_lazy(&self->region));
-	ASSERT_EQ(0, believes(self));
-	EXPECT_EQ(1, self->record.nr);
-}
-
-TEST_F(lying, lazily_added_ranges_are_checked)
-{
-	struct unwind_region region = self->region;
-
-	region.sframe_start = 0xffff888000000000ul;
-	EXPECT_EQ(-EINVAL, add_lazy(&region));
-	region.sframe_start = (uintptr_t)self->area + PAGE;
-	EXPECT_EQ(-EFAULT, add_lazy(&region));
-	EXPECT_EQ(-EINVAL, prctl(UNWIND_PR_ADD_SFRAME, &self->region, sizeof(self->region),
-				 UNWIND_SFRAME_ADD_LAZY, 1) ? -errno : 0);
-}
-
 TEST_F(lying, text_that_has_a_table)
 {
 	struct unwind_region region = self->region;
@@ -357,7 +306,7 @@ TEST_F(lying, text_that_has_a_table)
 	region.text_start = self->region.text_start + self->region.text_size - 1;
 	region.text_size = 1;
 	EXPECT_EQ(-EEXIST, add(&region));
-	/* Side by side is no overlap. */
+	/* Adjacent regions do not overlap. */
 	EXPECT_EQ(0, add_for(self->table, (uint8_t *)region.text_start + 1, 1));
 	EXPECT_EQ(1, believes(self));
 }
@@ -382,31 +331,10 @@ TEST_F(lying, stays_without_its_bytes)
 	EXPECT_EQ(0, believes(self));
 }
 
-TEST_F(lying, lazily_added_goes_with_its_bytes)
-{
-	ASSERT_EQ(0, add_lazy(&self->region));
-	EXPECT_EQ(1, believes(self));
-	ASSERT_EQ(0, munmap(self->table, PAGE));
-	EXPECT_TRUE(is_gone(&self->region));
-	EXPECT_EQ(0, believes(self));
-	write_table(self->table, self->area);
-	EXPECT_EQ(0, believes(self));
-	EXPECT_EQ(0, add_lazy(&self->region));
-	EXPECT_EQ(1, believes(self));
-}
-
 TEST_F(lying, gone_when_text_is_mapped_over)
 {
 	ASSERT_EQ(0, add(&self->region));
 	write_text(self->area);
-	EXPECT_EQ(0, believes(self));
-	EXPECT_TRUE(is_gone(&self->region));
-}
-
-TEST_F(lying, lazily_added_goes_when_bytes_are_mapped_over)
-{
-	ASSERT_EQ(0, add_lazy(&self->region));
-	write_table(self->table, self->area);
 	EXPECT_EQ(0, believes(self));
 	EXPECT_TRUE(is_gone(&self->region));
 }
@@ -444,16 +372,6 @@ TEST_F(lying, stays_when_others_are_unmapped)
 	EXPECT_EQ(1, believes(self));
 }
 
-TEST_F(lying, unreadable_bytes_of_a_lazily_added_one_end_the_walk)
-{
-	ASSERT_EQ(0, add_lazy(&self->region));
-	ASSERT_EQ(0, mprotect(self->table, PAGE, PROT_NONE));
-	EXPECT_EQ(0, believes(self));
-	EXPECT_EQ(1, self->record.nr);
-	ASSERT_EQ(0, mprotect(self->table, PAGE, PROT_READ));
-	EXPECT_EQ(1, believes(self));
-}
-
 TEST_F(lying, changed_later_is_as_it_was)
 {
 	ASSERT_EQ(0, add(&self->region));
@@ -462,16 +380,6 @@ TEST_F(lying, changed_later_is_as_it_was)
 	self->table->magic = 0;
 	EXPECT_EQ(1, believes(self));
 	ASSERT_EQ(0, mprotect(self->table, PAGE, PROT_NONE));
-	EXPECT_EQ(1, believes(self));
-}
-
-TEST_F(lying, lazily_added_and_damaged_later_ends_the_walk)
-{
-	ASSERT_EQ(0, add_lazy(&self->region));
-	self->table->info = 15;
-	EXPECT_EQ(0, believes(self));
-	EXPECT_EQ(1, self->record.nr);
-	self->table->info = 0;
 	EXPECT_EQ(1, believes(self));
 }
 
@@ -496,7 +404,7 @@ TEST_F(lying, fork_copies)
 	}
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, WEXITSTATUS(status));
-	/* The child's copy was its own. */
+	/* The child has removed only its own copy. */
 	ASSERT_EQ(0, open_faults(&self->perf, 0));
 	EXPECT_EQ(1, believes(self));
 	EXPECT_EQ(0, remove_region(&self->region));
@@ -524,8 +432,8 @@ TEST_F(lying, exec_drops)
 	EXPECT_EQ(1, believes(self));
 }
 
-/* Far more than a process should need are refused, not taken for ever. */
-/* The debug kernel saves a stack trace at each allocation. */
+/* The number of tables is limited, far above the needs of a process. */
+/* The timeout is long, as a debug kernel saves a stack trace at each allocation. */
 TEST_F_TIMEOUT(lying, many_tables, 200)
 {
 	enum { MANY = 10000 };
@@ -539,7 +447,7 @@ TEST_F_TIMEOUT(lying, many_tables, 200)
 		error = add_for(self->table, text + i, 1);
 	EXPECT_EQ(-ENOSPC, error);
 	EXPECT_LT(1000, i);
-	/* All of them by one call. */
+	/* Remove all tables by one call. */
 	region = (struct unwind_region){ self->region.sframe_start };
 	EXPECT_EQ(0, remove_region(&region));
 	write_table(self->table, self->area);
@@ -547,7 +455,10 @@ TEST_F_TIMEOUT(lying, many_tables, 200)
 	EXPECT_EQ(1, believes(self));
 }
 
-/* Code that is made at run time comes and goes: each time, its rows are made and freed. */
+/*
+ * Code generated at run time comes and goes, and its rows must be created and freed each
+ * time.
+ */
 TEST_F_TIMEOUT(lying, comes_and_goes, 200)
 {
 	enum { ROUNDS = 20000 };
@@ -607,7 +518,7 @@ FIXTURE_TEARDOWN(callee)
 {
 }
 
-/* Whether the stack in the shared object, and out of it to main(), is exact. */
+/* Whether the stack from the shared object to main() is exact. */
 typedef FIXTURE_DATA(callee) callee_data;
 
 static keep bool call_is_exact(callee_data *self)
@@ -619,13 +530,16 @@ static keep bool call_is_exact(callee_data *self)
 	       chain_equal(&self->chain, &self->record);
 }
 
-/* The kernel has found it, but not again when the program has taken its own back. */
+/*
+ * The kernel has discovered the table, but must not discover it again after the program
+ * removed its own.
+ */
 TEST_F(callee, exact_with_its_table_only)
 {
 	EXPECT_TRUE(call_is_exact(self)) chain_print(&self->chain, &self->record);
-	/* Now that its PLT is resolved. */
+	/* The stack is exact, now that the PLT is resolved. */
 	EXPECT_TRUE(call_is_exact(self)) chain_print(&self->chain, &self->record);
-	/* It is the file's, not the program's. */
+	/* The attached table is the file's, so prctl() cannot remove it. */
 	EXPECT_EQ(-ENOENT, remove_region(&self->region));
 	EXPECT_TRUE(call_is_exact(self)) chain_print(&self->chain, &self->record);
 	ASSERT_EQ(0, add(&self->region));
@@ -645,7 +559,7 @@ TEST_F(callee, gone_with_dlclose)
 	EXPECT_TRUE(is_gone(&self->region));
 }
 
-/* The section as the file has it, where no segment tells of it. */
+/* Find the section by the file's section headers, if no segment refers to it. */
 static bool find_section(const char *path, uint64_t bias, struct unwind_region *region)
 {
 	int fd = open(path, O_RDONLY);
@@ -706,7 +620,7 @@ FIXTURE_SETUP(concatenated)
 	self->function = dlsym(self->object, "callee");
 	ASSERT_NE(NULL, self->function);
 	map = self->object;
-	/* These linkers make no segment of it. */
+	/* These linkers create no segment for the table. */
 	ASSERT_FALSE(unwind_find_region(variant->name, &self->region));
 	ASSERT_TRUE(find_section(object, map->l_addr, &self->region));
 	ASSERT_TRUE(chain_init(&self->chain, 0));
@@ -718,23 +632,16 @@ FIXTURE_TEARDOWN(concatenated)
 }
 
 /*
- * Linkers that do not know the format put the tables of the objects one behind the
- * other, not sorted: the whole is none, and nothing of it is believed.
+ * Linkers that do not know the format concatenate the tables of the input objects.  The
+ * kernel must refuse the result, which is not a valid table.
  */
 TEST_F(concatenated, tables_of_objects_are_refused)
 {
 	EXPECT_EQ(-EOPNOTSUPP, add(&self->region));
 	EXPECT_TRUE(is_gone(&self->region));
-	/* Not read before it is used, and then it ends the walk. */
-	ASSERT_EQ(0, add_lazy(&self->region));
 	self->function(&self->chain, 4);
 	ASSERT_TRUE(unwind_perf_stack_at(&self->perf, self->chain.ips[0], &self->record));
 	EXPECT_FALSE(chain_equal(&self->chain, &self->record));
-	/* No frame is a wrong one. */
-	for (unsigned int i = 0; i < self->record.nr && i < self->chain.nr; i++) {
-		EXPECT_EQ(self->chain.ips[i], self->record.ips[i])
-			TH_LOG("frame %u", i);
-	}
 }
 
 TEST_HARNESS_MAIN

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Steps through whole programs instruction by instruction, and compares the
- * kernel's stack with that of elfutils at each one.
+ * Step through whole programs instruction by instruction, and compare the kernel's stack
+ * with that of elfutils at each step.
  *
- * The kernel's stack: a context switch event on the program samples as it stops,
- * and its deferred record is written as it goes on, with the registers of the
- * stop.  Stacks are compared from the innermost frame to the first in code that
- * no SFrame table covers, that one included.  Code of others (C library, dynamic
- * linker) is passed by breakpoints where it comes back to the program's own.
+ * To get the kernel's stack, a context switch event on the program samples as it stops.
+ * The kernel writes the deferred record when the program continues, with the registers of
+ * the stop.
+ *
+ * The test compares stacks from the innermost frame to the first in code that no SFrame
+ * table covers, including that frame.  It runs through foreign code (C library, dynamic
+ * linker) with breakpoints where that returns to the program's own code.
  */
 #define _GNU_SOURCE
 #include <elfutils/libdwfl.h>
@@ -35,14 +37,14 @@
 #define MAX_KINDS	64
 #define MAX_STEPS	200000
 #define PROGRESS	2000
-/* At least this share of the steps has to be equal: 99.9 %. */
+/* Maximum number of steps with different stacks: 0.1 %. */
 #define MAX_DIFFERENT(steps)	((steps) / 1000)
 
 /* The code of the program or of its own shared object. */
 struct text {
 	uint64_t	start;
 	uint64_t	end;
-	/* A byte for each of the code: the table speaks of it. */
+	/* One byte for each byte of code: whether the table covers it. */
 	uint8_t		*covered;
 	struct {
 		char		name[24];
@@ -55,27 +57,27 @@ struct text {
 struct stack {
 	unsigned int	nr;
 	uint64_t	ips[MAX_FRAMES];
-	/* The frame's ip is exact: it is not behind a call. */
+	/* The frame's ip is the current instruction, not a return address. */
 	bool		exact[MAX_FRAMES];
 };
 
-/* What the kernel wrote about a stop. */
+/* Records that the kernel wrote for a stop. */
 enum answer {
 	ANSWER_NONE,
 	/* A deferred record. */
 	ANSWER_RECORD,
-	/* The stop's own sample only, walked at once. */
+	/* Only the sample of the stop, from an immediate walk. */
 	ANSWER_SAMPLE,
 };
 
 struct verdict {
 	enum answer		answer;
-	/* The record was written with the ip that a breakpoint left behind it. */
+	/* The record has the ip after a breakpoint instruction, before it was set back. */
 	bool			spent;
 	struct unwind_record	record;
 };
 
-/* A difference seen, and how often. */
+/* A kind of difference, and how often it was seen. */
 struct kind {
 	uint64_t	ip;
 	unsigned int	count;
@@ -93,10 +95,10 @@ struct stepper {
 	uint64_t		breakpoints[MAX_BREAKPOINTS];
 	uint8_t			replaced[MAX_BREAKPOINTS];
 	unsigned int		breakpoint_count;
-	/* The last sample and the last record seen; nr = 0: none. */
+	/* The last sample and the last record seen; nr is 0 if there was none. */
 	struct unwind_record	sampled;
 	struct unwind_record	early;
-	/* A breakpoint's stop, whose ip was set back after the sample. */
+	/* The stop was at a breakpoint, whose ip was set back after the sample. */
 	bool			at_breakpoint;
 	struct kind		kinds[MAX_KINDS];
 	unsigned int		kind_count;
@@ -117,7 +119,7 @@ struct stepper {
 
 static unsigned int tests, failures;
 
-/* Over all programs. */
+/* Totals of all programs. */
 static struct {
 	unsigned int	steps;
 	unsigned int	equal;
@@ -171,7 +173,7 @@ static const char *symbol_at(struct stepper *s, uint64_t ip)
 	return name ? name : "?";
 }
 
-/* Mark what the functions of a table cover, by its own bytes: version 2 or 3. */
+/* Mark the code that the functions of a table cover; parses versions 2 and 3. */
 static void cover(struct text *text, const uint8_t *table, size_t size, uint64_t address)
 {
 	bool v3 = size > 3 && table[2] == 3, relative = size > 3 && table[3] & 4;
@@ -239,7 +241,7 @@ static void add_sections(struct text *text, Elf *elf, GElf_Addr bias)
 	}
 }
 
-/* Each function may be called from code of others. */
+/* Foreign code may call each function, so each gets a breakpoint. */
 static void add_entries(struct stepper *s, Dwfl_Module *module, struct text *text)
 {
 	for (int i = 0; i < dwfl_module_getsymtab(module); i++) {
@@ -295,7 +297,7 @@ static void get_registers(struct stepper *s, struct user_regs_struct *regs)
 		die("PTRACE_GETREGS");
 }
 
-/* Returns false when the program is gone; else its stop signal in *@signal. */
+/* Wait for a stop.  Returns false if the program has ended, otherwise sets *@signal. */
 static bool wait_stop(struct stepper *s, int *signal, int *status)
 {
 	if (waitpid(s->pid, status, 0) != s->pid)
@@ -331,7 +333,7 @@ static void poke(struct stepper *s, uint64_t at, const uint8_t *byte)
 		die("writing a breakpoint");
 }
 
-/* Put all breakpoints in (@in) or take them out. */
+/* Insert all breakpoints if @in, otherwise remove them. */
 static void set_breakpoints(struct stepper *s, bool in)
 {
 	static const uint8_t int3 = 0xcc;
@@ -355,7 +357,7 @@ static void judge(struct stepper *s, const struct stack *truth, unsigned int nr,
 {
 	if (!record->nr || record->ips[0] != truth->ips[0])
 		return;
-	/* One that differs stays. */
+	/* Keep a record that differs. */
 	if (verdict->answer == ANSWER_RECORD && !same(truth, nr, &verdict->record))
 		return;
 	verdict->answer = ANSWER_RECORD;
@@ -364,10 +366,10 @@ static void judge(struct stepper *s, const struct stack *truth, unsigned int nr,
 }
 
 /*
- * Read what the kernel wrote about the stop with stack @truth, now that the
- * program went on.  The record usually comes as it does.  It came before the
- * stop where the program was preempted or stopped earlier in the same kernel
- * entry: such records are in @s->early.
+ * Read the kernel's records for the stop with stack @truth, after the program has
+ * continued.  The kernel usually writes the record then.  If the program was preempted or
+ * stopped earlier in the same kernel entry, the record came before the stop and is in
+ * @s->early.
  */
 static void take_answer(struct stepper *s, const struct stack *truth, unsigned int nr,
 			struct verdict *verdict)
@@ -379,7 +381,10 @@ static void take_answer(struct stepper *s, const struct stack *truth, unsigned i
 
 	s->at_once += at_once;
 	verdict->answer = ANSWER_NONE;
-	/* Behind the breakpoint's instruction, as the program came into the kernel. */
+	/*
+	 * The ip after the breakpoint instruction, with which the program entered the
+	 * kernel.
+	 */
 	verdict->spent = s->at_breakpoint &&
 			 ((at_once && s->sampled.ips[1] == ip + 1) ||
 			  (s->early.nr && s->early.ips[0] == ip + 1));
@@ -400,15 +405,15 @@ static void take_answer(struct stepper *s, const struct stack *truth, unsigned i
 			keep = &s->sampled;
 		else
 			judge(s, truth, nr, &next, verdict);
-		/* Of the next stop, unless one more follows. */
+		/* This belongs to the next stop, unless another record follows. */
 		keep->nr = next.nr;
 		memcpy(keep->ips, next.ips, next.nr * sizeof(ip));
 	}
 }
 
 /*
- * Run through code of others until it comes to ours.  Returns false when the
- * program ended.
+ * Run through foreign code until it reaches the program's own.  Returns false if the
+ * program has ended.
  */
 static bool run_to_own(struct stepper *s, int *status)
 {
@@ -430,7 +435,10 @@ static bool run_to_own(struct stepper *s, int *status)
 			break;
 	}
 	set_breakpoints(s, false);
-	/* What was recorded on the way does not matter; the last of it may. */
+	/*
+	 * Discard records from the way here, but keep the last, which may belong to the
+	 * next stop.
+	 */
 	take_answer(s, &nowhere, 0, &ignored);
 	s->at_breakpoint = true;
 	get_registers(s, &regs);
@@ -440,18 +448,11 @@ static bool run_to_own(struct stepper *s, int *status)
 	return true;
 }
 
-/* Start @path, stop it at its first instruction of its own. */
-static void start(struct stepper *s, const char *path)
+/* Start @path, stop it after its exec, and sample its stops from then on. */
+static void launch(struct stepper *s, const char *path)
 {
-	static char *find_path;
-
-	static const Dwfl_Callbacks callbacks = {
-		.find_elf = dwfl_linux_proc_find_elf,
-		.find_debuginfo = dwfl_standard_find_debuginfo,
-		.debuginfo_path = &find_path,
-	};
 	int signal, status, error;
-	char lib[PATH_MAX], mem[64];
+	char lib[PATH_MAX];
 
 	snprintf(lib, sizeof(lib), "lib%s.so", s->name);
 	s->pid = fork();
@@ -466,17 +467,51 @@ static void start(struct stepper *s, const char *path)
 		die(path);
 	if (ptrace(PTRACE_SETOPTIONS, s->pid, NULL, PTRACE_O_EXITKILL))
 		die("PTRACE_SETOPTIONS");
-	snprintf(mem, sizeof(mem), "/proc/%d/mem", s->pid);
-	s->mem = open(mem, O_RDWR | O_CLOEXEC);
-	if (s->mem < 0)
-		die(mem);
-	/* Before the first stop that counts: a stop samples as it begins. */
+	/*
+	 * Open the event before the first stop to compare, as a stop samples when it
+	 * begins.
+	 */
 	error = unwind_perf_open(&s->perf, s->pid, PERF_TYPE_SOFTWARE,
 				 PERF_COUNT_SW_CONTEXT_SWITCHES, 0);
 	if (error) {
 		errno = -error;
 		die("perf_event_open");
 	}
+}
+
+/* Run @path once, as loading the tables of its objects may take longer than a walk waits. */
+static void load_tables(struct stepper *s, const char *path)
+{
+	int signal = 0, status;
+
+	launch(s, path);
+	do {
+		if (ptrace(PTRACE_CONT, s->pid, NULL, signal))
+			die("PTRACE_CONT");
+	} while (wait_stop(s, &signal, &status));
+	unwind_perf_close(&s->perf);
+	for (int i = 0; i < 300 && unwind_is_loading(); i++)
+		usleep(100000);
+}
+
+/* Start @path, and stop it at the first instruction of its own code. */
+static void start(struct stepper *s, const char *path)
+{
+	static char *find_path;
+
+	static const Dwfl_Callbacks callbacks = {
+		.find_elf = dwfl_linux_proc_find_elf,
+		.find_debuginfo = dwfl_standard_find_debuginfo,
+		.debuginfo_path = &find_path,
+	};
+	char mem[64];
+	int status;
+
+	launch(s, path);
+	snprintf(mem, sizeof(mem), "/proc/%d/mem", s->pid);
+	s->mem = open(mem, O_RDWR | O_CLOEXEC);
+	if (s->mem < 0)
+		die(mem);
 	add_breakpoint(s, entry_point(s));
 	if (!run_to_own(s, &status))
 		die("the program ended early");
@@ -505,9 +540,8 @@ static int take_frame(Dwfl_Frame *frame, void *data)
 }
 
 /*
- * How many of elfutils' frames the kernel has to have: up to the first in code
- * without a table, but through a signal trampoline, which the kernel knows by
- * its code.
+ * Number of elfutils' frames that the kernel must find: up to the first in code without a
+ * table.  A signal trampoline does not end this, as the kernel recognises its code.
  */
 static unsigned int promised(struct stepper *s, const struct stack *stack)
 {
@@ -522,7 +556,7 @@ static unsigned int promised(struct stepper *s, const struct stack *stack)
 	return stack->nr;
 }
 
-/* Why a difference is not the kernel's doing; NULL: it is, or nobody knows. */
+/* Reason why a difference is not a kernel bug, or NULL if there is no known reason. */
 static const char *explain(struct stepper *s, uint64_t ip)
 {
 	if (!strcmp(section_at(s, ip), ".plt.got"))
@@ -567,8 +601,8 @@ static void different(struct stepper *s, const struct stack *truth, unsigned int
 }
 
 /*
- * One step: take elfutils' stack, let the program go on, take the kernel's.
- * Returns false when the program ended.
+ * Make one step: take elfutils' stack, continue the program, take the kernel's stack.
+ * Returns false if the program has ended.
  */
 static bool step(struct stepper *s, const struct user_regs_struct *regs, int *signal,
 		 int *status)
@@ -580,7 +614,10 @@ static bool step(struct stepper *s, const struct user_regs_struct *regs, int *si
 	bool alive;
 
 	truth.nr = 0;
-	/* -1 is usual: it tells how the outermost frame was known. */
+	/*
+	 * -1 is the usual result here; it depends on how the outermost frame was
+	 * recognised.
+	 */
 	dwfl_getthread_frames(s->dwfl, s->pid, take_frame, &truth);
 	if (!truth.nr || truth.ips[0] != regs->rip)
 		die("elfutils has no stack");
@@ -598,7 +635,10 @@ static bool step(struct stepper *s, const struct user_regs_struct *regs, int *si
 		s->signal_stops++;
 		return alive;
 	}
-	/* Preempted on its way to the stop, it had its record there. */
+	/*
+	 * Preempted before the stop, the program already had the record of this kernel
+	 * entry.
+	 */
 	if (verdict.answer == ANSWER_NONE && verdict.spent) {
 		s->spent++;
 		return alive;
@@ -616,8 +656,8 @@ static bool step(struct stepper *s, const struct user_regs_struct *regs, int *si
 }
 
 /*
- * Where a call into code of others will come back: the return address is on top
- * of the stack, or below what the PLT has pushed for the dynamic linker.
+ * Set a breakpoint where a call into foreign code will return.  The return address is on
+ * top of the stack, or after the words that the PLT has pushed for the dynamic linker.
  */
 static void add_return(struct stepper *s, uint64_t sp)
 {
@@ -693,7 +733,7 @@ static void report(struct stepper *s, double seconds, int status)
 	result(s->steps > 1000 && bad <= MAX_DIFFERENT(s->steps), s->name, what);
 	snprintf(what, sizeof(what), "%u differences without explanation", s->unexplained);
 	result(s->steps && !s->unexplained, s->name, what);
-	/* The few that could not be compared must stay few. */
+	/* Few stops may be left out of the comparison. */
 	snprintf(what, sizeof(what), "%u stops not compared", s->signal_stops + s->spent);
 	result(s->signal_stops + s->spent <= MAX_DIFFERENT(s->steps), s->name, what);
 	snprintf(what, sizeof(what), "%u steps in PLTs and %u in a signal handler",
@@ -711,6 +751,7 @@ static void test_program(const char *path)
 	memset(s, 0, sizeof(*s));
 	s->name = strrchr(path, '/');
 	s->name = s->name ? s->name + 1 : path;
+	load_tables(s, path);
 	start(s, path);
 	run_steps(s, &status);
 	report(s, now() - begin, status);
@@ -726,7 +767,7 @@ int main(int argc, char **argv)
 {
 	static const char * const programs[] = {
 		"step_O2", "step_Os", "step_O0", "step_cet_now",
-		/* Built where there are binutils for it. */
+		/* Built only if binutils support version 3. */
 		"step_v3",
 	};
 	const char *missing = unwind_perf_missing();

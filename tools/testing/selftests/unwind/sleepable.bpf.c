@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Takes the user's stack at a probe, in a program that may fault and in one that may not. */
+/* Take the user stack at a probe, in a program that may fault and in one that may not. */
 #include <linux/bpf.h>
 #include <linux/ptrace.h>
 #include <bpf/bpf_helpers.h>

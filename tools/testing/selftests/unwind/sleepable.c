@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * bpf_get_stack() in a program that may fault: it reads tables that are not in memory,
- * where one that may not has to stop.
+ * Test bpf_get_stack() in a program that may fault.  It must read stack pages that are
+ * not resident, where a program that may not fault has to stop.
  */
+#define _GNU_SOURCE
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "unwind_test.h"
 #include "sleepable.skel.h"
 
-/* Where @address of this program is in its file; 0: nowhere. */
+#define PAGE	4096ul
+#define STACK	(1ul << 20)
+
+/* Offset of @address in the program's file, or 0 if it is not there. */
 static uint64_t file_offset(uint64_t address)
 {
 	FILE *file = fopen("/proc/self/maps", "r");
@@ -31,7 +36,6 @@ static uint64_t file_offset(uint64_t address)
 FIXTURE(probe)
 {
 	struct sleepable_bpf *skel;
-	struct unwind_region region;
 	struct chain chain;
 };
 
@@ -51,7 +55,6 @@ FIXTURE_SETUP(probe)
 	if (missing)
 		SKIP(return, "%s", missing);
 	ASSERT_TRUE(chain_init(&self->chain, 0));
-	ASSERT_TRUE(unwind_find_region("", &self->region));
 	self->chain.last = main_return;
 	self->skel = sleepable_bpf__open();
 	ASSERT_NE(NULL, self->skel);
@@ -70,16 +73,7 @@ FIXTURE_TEARDOWN(probe)
 	sleepable_bpf__destroy(self->skel);
 }
 
-/* Its rows go with the table. */
-static bool forget(const struct unwind_region *region)
-{
-	/* The first time there is none but the file's. */
-	prctl(UNWIND_PR_REMOVE_SFRAME, region, sizeof(*region), 0, 0);
-	return !prctl(UNWIND_PR_ADD_SFRAME, region, sizeof(*region), UNWIND_SFRAME_ADD_LAZY, 0) &&
-	       unwind_forget_table(region);
-}
-
-/* What the program found at the end of a chain of @depth frames. */
+/* Let the program take the stack at the end of a chain of @depth frames. */
 static bool take(struct sleepable_bpf *skel, struct chain *chain, unsigned int depth,
 		 struct unwind_record *record)
 {
@@ -93,24 +87,83 @@ static bool take(struct sleepable_bpf *skel, struct chain *chain, unsigned int d
 	return true;
 }
 
-/* No constant, so that the loop has one call with one return address. */
+/* Not a constant, so that the loop is not unrolled and its call has one return address. */
 static volatile unsigned int rounds = 3;
 
-/* The first walk of the one is whole, that of the other ends where the table is needed. */
-TEST_F(probe, table_that_is_not_in_memory)
+/* Parameters of a thread with its own stack, and its result. */
+struct far_stack {
+	struct sleepable_bpf	*skel;
+	struct chain		*chain;
+	uint64_t		caller;
+	bool			taken;
+	bool			has_caller;
+};
+
+/* Called two pages further down: drop the page with the return address of the caller. */
+static keep bool take_below(struct far_stack *far, void *page)
 {
 	static struct unwind_record record;
+	char gap[2 * PAGE];
 
-	for (unsigned int i = 0; i < rounds; i++) {
-		ASSERT_TRUE(forget(&self->region));
-		ASSERT_TRUE(take(self->skel, &self->chain, 20, &record));
-		EXPECT_EQ(variant->may_fault, chain_matches(&self->chain, &record));
-		EXPECT_EQ(!variant->may_fault, record.nr == 1);
-	}
+	memset(gap, 0, sizeof(gap));
+	asm volatile("" :: "r"(gap) : "memory");
+	/* The file still has the contents of the page. */
+	if (madvise(page, PAGE, MADV_DONTNEED) ||
+	    !take(far->skel, far->chain, 5, &record))
+		return false;
+	for (unsigned int i = 0; i < record.nr; i++)
+		far->has_caller |= record.ips[i] == far->caller;
+	return true;
 }
 
-/* Where all is in memory, both see all. */
-TEST_F(probe, table_that_is_in_memory)
+static keep void *far_thread(void *data)
+{
+	/* The return address is above the frame pointer. */
+	uintptr_t at = (uintptr_t)__builtin_frame_address(0) + sizeof(uint64_t);
+	struct far_stack *far = data;
+
+	far->caller = chain_return_address();
+	far->taken = take_below(far, (void *)(at & -PAGE));
+	return NULL;
+}
+
+/* Map a file as stack, whose pages can be dropped without losing their contents. */
+static void *map_stack(size_t size)
+{
+	int file = memfd_create("stack", 0);
+	void *stack = MAP_FAILED;
+
+	if (file >= 0 && !ftruncate(file, size))
+		stack = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	close(file);
+	return stack;
+}
+
+/* The faulting program must read the page; the other one must stop there. */
+TEST_F(probe, stack_that_is_not_mapped)
+{
+	struct far_stack far = { .skel = self->skel, .chain = &self->chain };
+	pthread_attr_t attr;
+	pthread_t thread;
+	void *stack = map_stack(STACK);
+
+	ASSERT_NE(MAP_FAILED, stack);
+	ASSERT_EQ(0, pthread_attr_init(&attr));
+	ASSERT_EQ(0, pthread_attr_setstack(&attr, stack, STACK));
+	for (unsigned int i = 0; i < rounds; i++) {
+		far.has_caller = false;
+		ASSERT_EQ(0, pthread_create(&thread, &attr, far_thread, &far));
+		ASSERT_EQ(0, pthread_join(thread, NULL));
+		ASSERT_TRUE(far.taken);
+		/* In the first round, tables may not be known yet. */
+		if (i)
+			EXPECT_EQ(variant->may_fault, far.has_caller);
+	}
+	munmap(stack, STACK);
+}
+
+/* If all pages are resident, both programs must find the whole stack. */
+TEST_F(probe, stack_that_is_mapped)
 {
 	static struct unwind_record record;
 

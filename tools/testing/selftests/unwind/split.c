@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tables in files of their own: found by build-id, and refused where others than root may
- * have written them or they are of another object.
+ * Test split tables: the kernel must find them by build-id, and refuse them if users
+ * other than root may have written them or if they belong to another object.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -16,6 +16,16 @@
 #include "sframe_file.h"
 
 #define SYSCTL "/proc/sys/kernel/unwind_table_path"
+#define BOUND "/proc/sys/kernel/unwind_table_kbytes"
+
+/* Offset of zeros after the object's code, more than the kernel reads at a time. */
+#define EH_FRAME_OFFSET	(2 * PAGE)
+#define EH_FRAME_SIZE	200000
+static const uint8_t eh_frame_sha256[] = {
+	0x4c, 0xbb, 0xd9, 0xbe, 0x0c, 0xba, 0x68, 0x58, 0x35, 0x75, 0x5f, 0x82, 0x77, 0x58, 0x70,
+	0x5d, 0xb5, 0xa4, 0x13, 0xc5, 0x49, 0x4c, 0x34, 0x26, 0x2c, 0xd2, 0x59, 0x46, 0xa7, 0x3e,
+	0x75, 0x82,
+};
 
 static bool write_file(const char *path, const void *bytes, size_t size)
 {
@@ -40,7 +50,7 @@ FIXTURE(split)
 
 typedef FIXTURE_DATA(split) split_data;
 
-/* An object without a table, with a build-id that there is no other of. */
+/* Write an object without a table, with a unique build-id. */
 static int write_object(split_data *self)
 {
 	struct lying_object *headers = &self->headers;
@@ -59,15 +69,15 @@ static int write_object(split_data *self)
 	memcpy(headers->owner, "GNU", 4);
 	if (read(random, headers->id, sizeof(headers->id)) != sizeof(headers->id))
 		return -1;
-	/* No id of the lies below */
+	/* Differs from the ids in the invalid files below */
 	headers->id[19] = 1;
-	if (ftruncate(fd, 3 * PAGE) ||
+	if (ftruncate(fd, EH_FRAME_OFFSET + EH_FRAME_SIZE) ||
 	    pwrite(fd, headers, sizeof(*headers), 0) != sizeof(*headers) ||
 	    pwrite(fd, lying_code, sizeof(lying_code), PAGE) != sizeof(lying_code))
 		return -1;
 	close(random);
 	close(fd);
-	/* As files are that are not being written. */
+	/* Reopen read-only, as for a file that nobody writes. */
 	fd = open(name, O_RDONLY | O_CLOEXEC);
 	unlink(name);
 	return fd;
@@ -95,14 +105,17 @@ static void fill_table(split_data *self)
 		.format = 2,
 		.num_text = 1,
 		.build_id_size = sizeof(self->headers.id),
+		.eh_frame_offset = EH_FRAME_OFFSET,
+		.eh_frame_size = EH_FRAME_SIZE,
 		.text = { { PAGE, sizeof(lying_code) } },
 	};
 	memcpy(self->head.magic, SFRAME_FILE_MAGIC, sizeof(self->head.magic));
 	memcpy(self->head.build_id, self->headers.id, sizeof(self->headers.id));
+	memcpy(self->head.eh_frame_sha256, eh_frame_sha256, sizeof(eh_frame_sha256));
 	self->table = lying_table(-(int)PAGE);
 }
 
-/* Put it there, @size bytes of it. */
+/* Write the first @size bytes of the table. */
 static bool write_table(split_data *self, size_t size)
 {
 	static uint8_t bytes[2 * PAGE];
@@ -116,19 +129,19 @@ static bool write_table(split_data *self, size_t size)
 
 #define WHOLE (SFRAME_FILE_TABLE + sizeof(struct lying_table))
 
-/* Has the kernel look again, too. */
+/* Set the sysctl, which also restarts discovery. */
 static bool set_path(const char *path)
 {
 	return write_file(SYSCTL, path, strlen(path));
 }
 
-/* The object anew, and whether the kernel finds a table for it. */
+/* Map the object again, and return whether the kernel finds a table for it. */
 static int finds(split_data *self)
 {
 	return map_object(&self->map, self->fd) ? comes_to_believe_in(&self->map) : -4;
 }
 
-/* The same where there is one, which may be attached as the object is mapped. */
+/* Wait until the kernel finds a table, which may be attached when the object is mapped. */
 static int comes_to_find(split_data *self)
 {
 	time_t end = 0;
@@ -197,7 +210,7 @@ TEST_F(split, is_not_looked_for_without_path)
 	EXPECT_EQ(0, finds(self));
 }
 
-/* Nothing is mapped anew, and nobody is started again. */
+/* A new table must be found without mapping the object again or restarting the program. */
 TEST_F(split, is_found_when_it_appears)
 {
 	time_t end = 0;
@@ -210,7 +223,7 @@ TEST_F(split, is_found_when_it_appears)
 	EXPECT_EQ(1, believes_in(&self->map));
 }
 
-/* What another must not have written, or is no file. */
+/* Ways to spoil the file of a table: wrong owner or mode, not a regular file, or cut off. */
 enum {
 	OWNED_BY_ANOTHER, WRITABLE_BY_GROUP, WRITABLE_BY_ALL, LINK, FIFO, DIRECTORY, EMPTY,
 	CUT_OFF_HEADER, CUT_OFF_TABLE, NR_REFUSED,
@@ -246,6 +259,7 @@ static bool spoil(split_data *self, int what)
 static const struct lie lies[] = {
 	LIE(head.magic[0], 'x'),
 	LIE(head.version, SFRAME_FILE_VERSION + 1),
+	LIE(head.flags, 0x80000000),
 	LIE(head.build_id[19], 0),
 	LIE(head.build_id_size, 0xffffffff),
 	LIE(head.build_id_size, 0),
@@ -259,6 +273,19 @@ static const struct lie lies[] = {
 	LIE(head.table_size, ~0ull),
 	LIE(head.table_vaddr, 3 * PAGE),
 	LIE(table.magic, 0xdee3),
+};
+
+/* Fields that are checked if users other than root may write the object. */
+static const struct lie hash_lies[] = {
+	LIE(head.eh_frame_sha256[0], 0),
+	LIE(head.eh_frame_sha256[31], 0),
+	LIE(head.eh_frame_offset, PAGE),
+	LIE(head.eh_frame_offset, EH_FRAME_OFFSET + 1),
+	LIE(head.eh_frame_offset, ~0ull),
+	LIE(head.eh_frame_size, 0),
+	LIE(head.eh_frame_size, EH_FRAME_SIZE - 1),
+	LIE(head.eh_frame_size, 1ull << 40),
+	LIE(head.eh_frame_size, ~0ull),
 };
 
 static void clean_up(split_data *self)
@@ -295,11 +322,69 @@ TEST_F_TIMEOUT(split, is_refused, 300)
 		ASSERT_TRUE(write_table(self, WHOLE));
 		expect_refused(_metadata, self, lies[i].what);
 	}
-	/* And is found once it is right. */
+	/* A corrected table must be found. */
 	fill_table(self);
 	ASSERT_TRUE(write_table(self, WHOLE));
 	ASSERT_TRUE(set_path(self->dir));
 	EXPECT_EQ(1, comes_to_find(self));
+}
+
+/*
+ * Another object may have the same build-id.  If only root may write the object, the
+ * kernel trusts the id.
+ */
+TEST_F_TIMEOUT(split, is_of_the_same_eh_frame, 300)
+{
+	tell(self, &hash_lies[0]);
+	ASSERT_TRUE(write_table(self, WHOLE));
+	EXPECT_EQ(1, comes_to_find(self));
+	ASSERT_EQ(0, fchmod(self->fd, 0646));
+	for (size_t i = 0; i < ARRAY_SIZE(hash_lies); i++) {
+		fill_table(self);
+		tell(self, &hash_lies[i]);
+		ASSERT_TRUE(write_table(self, WHOLE));
+		expect_refused(_metadata, self, hash_lies[i].what);
+	}
+	fill_table(self);
+	ASSERT_TRUE(write_table(self, WHOLE));
+	ASSERT_TRUE(set_path(self->dir));
+	EXPECT_EQ(1, comes_to_find(self));
+}
+
+static bool set_bound(const char *kbytes)
+{
+	return write_file(BOUND, kbytes, strlen(kbytes));
+}
+
+/*
+ * The kernel must evict or refuse a table that exceeds the memory limit, and find it
+ * again when there is room.
+ */
+TEST_F_TIMEOUT(split, is_bounded, 300)
+{
+	char before[32];
+	time_t end = 0;
+	ssize_t size;
+	int fd;
+
+	fd = open(BOUND, O_RDONLY);
+	ASSERT_LE(0, fd);
+	size = read(fd, before, sizeof(before) - 1);
+	close(fd);
+	ASSERT_LT(0, size);
+	before[size] = '\0';
+	EXPECT_LT(0, atoi(before));
+	ASSERT_TRUE(write_table(self, WHOLE));
+	let_grow_old(self->fd);
+	EXPECT_EQ(1, comes_to_find(self));
+	EXPECT_TRUE(set_bound("0\n"));
+	EXPECT_NE(1, believes_in(&self->map));
+	EXPECT_EQ(0, finds(self));
+	EXPECT_TRUE(set_bound(before));
+	while (believes_in(&self->map) != 1 && !is_over(&end))
+		;
+	EXPECT_EQ(1, believes_in(&self->map));
+	EXPECT_FALSE(set_bound("-1\n"));
 }
 
 TEST_HARNESS_MAIN

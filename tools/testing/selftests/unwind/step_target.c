@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The program that single_step.c steps through: functions with prologues,
- * bodies and epilogues of all kinds, calls through the PLT and back, a signal
- * handler, and a call that does not return.  It registers its shared object's
- * table itself, and prints a sum, so that nothing is optimised out.
+ * Program that single_step.c steps through.  It has functions with prologues, bodies and
+ * epilogues of all kinds, calls through the PLT and back, a signal handler, and a call
+ * that does not return.  It registers the table of its shared object itself, and prints a
+ * sum so that the compiler keeps all calls.
  */
 #define _GNU_SOURCE
 #include <alloca.h>
@@ -76,7 +76,7 @@ keep double floating(int a, ...)
 }
 
 #ifdef STEP_REALIGNED
-/* Realigns its stack by another register: what only tables of version 3 can say. */
+/* Realigns its stack by another register, which only version 3 of SFrame can describe. */
 keep int realigned(int a, ...)
 {
 	__attribute__((aligned(64))) volatile char buffer[128];
@@ -142,13 +142,13 @@ keep int deep(int a)
 	return (below ^ a) * 3;
 }
 
-/* Its last instruction before the return is a jump, not a call. */
+/* Ends with a jump to a sibling, not with a call. */
 keep int sibling(int a)
 {
 	return leaf(a + input);
 }
 
-/* An early exit first, so that gcc moves the prologue behind it. */
+/* Starts with an early exit, so that gcc moves the prologue after it. */
 keep int wrapped(int a)
 {
 	int x, y;

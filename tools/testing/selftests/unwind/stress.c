@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Hostile processes under samples at the highest rate, and honest ones beside
- * them whose stacks have to stay exact.
+ * Sample hostile processes at the highest rate, while the stacks of honest processes must
+ * stay exact.
  *
- * UNWIND_SECONDS says how long (10), UNWIND_SEED makes another run (1).  The kernel
- * must not say anything meanwhile; that is for whoever runs this to see, best on a
- * kernel with KASAN, lockdep and kmemleak.
+ * UNWIND_SECONDS sets the duration (default 10), UNWIND_SEED the random seed (default 1).
+ * The kernel log must stay free of warnings, preferably on a kernel with KASAN, lockdep
+ * and kmemleak.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -32,12 +32,12 @@
 #define TURN_NS		5000000l
 #define DEEDS_A_KILL	50
 #define TURNS_A_KILL	1000
-/* The others are many. */
+/* Priority over the many other processes */
 #define NICE_SUPERVISOR	(-10)
 
 struct stress_shared *stress_shared;
 
-/* What an honest process tells. */
+/* Results of an honest process. */
 struct honest {
 	unsigned long	rounds;
 	unsigned long	wrong;
@@ -71,7 +71,7 @@ static void *new_shared(size_t size)
 	return page;
 }
 
-/* Samples of this thread's page faults, by @flags. */
+/* Sample this thread's page faults, with @flags of enum unwind_flags. */
 static void watch_own_faults(struct unwind_perf *perf, unsigned int flags)
 {
 	int error = unwind_perf_open(perf, 0, PERF_TYPE_SOFTWARE,
@@ -92,8 +92,8 @@ static void judge(struct honest *honest, const struct chain *chain, bool taken,
 }
 
 /*
- * Chains of random depth, sampled both ways.  The first rounds at once may find
- * rows missing.
+ * Chains of random depth, sampled with deferred and immediate walks.  Immediate walks may
+ * miss rows in the first rounds.
  */
 static void honest_chains(struct honest *deferred, struct honest *at_once, uint64_t random)
 {
@@ -118,24 +118,23 @@ static void honest_chains(struct honest *deferred, struct honest *at_once, uint6
 	}
 }
 
-/* One address at which there is now this function and now that. */
+/* An address at which functions replace each other. */
 struct changing {
 	uint8_t		*text;
 	uint8_t		*table;
 	void		*page;
 	bool		known;
-	unsigned long	flags;	/* that the table was added with */
 };
 
 #define RETURNING	2
 
-/* A thread of that process; @page is mapped before anything is unmapped. */
+/* Thread of that process.  @page is mapped before anything is unmapped. */
 struct returning {
 	uint8_t		*page;
 	uint64_t	stack[64];
 };
 
-/* Stacks that return there: walks look it up all the time, in another thread. */
+/* Thread whose stacks return to the changing address, so walks look it up all the time. */
 static void *returns_to_changing(void *data)
 {
 	struct returning *returning = data;
@@ -184,9 +183,8 @@ static void map_anew(uint8_t *at, uint64_t *random)
 }
 
 /*
- * Another function at the same place.  Whether what goes is its text or its table, which
- * is copied or read in place, nothing of it may be left: without a new table there are no
- * rows at all.
+ * Put another function at the same address, by replacing text or table.  No row of the
+ * old function may be left: without a new table there must be no rows at all.
  */
 static void change(struct changing *changing, uint64_t *random)
 {
@@ -194,9 +192,7 @@ static void change(struct changing *changing, uint64_t *random)
 	struct unwind_region region = layout_region(changing->table, changing->text);
 
 	if (changing->known && stress_below(random, 2)) {
-		if (changing->flags)
-			map_anew(changing->table, random);
-		else if (prctl(UNWIND_PR_REMOVE_SFRAME, &region, sizeof(region), 0, 0))
+		if (prctl(UNWIND_PR_REMOVE_SFRAME, &region, sizeof(region), 0, 0))
 			_exit(3);
 		mprotect(changing->text, STRESS_PAGE, PROT_READ | PROT_WRITE);
 	} else {
@@ -208,12 +204,11 @@ static void change(struct changing *changing, uint64_t *random)
 	if (!changing->known)
 		return;
 	layout_write_table(changing->table, changing->text, frame);
-	changing->flags = stress_below(random, 2) ? UNWIND_SFRAME_ADD_LAZY : 0;
-	if (prctl(UNWIND_PR_ADD_SFRAME, &region, sizeof(region), changing->flags, 0))
+	if (prctl(UNWIND_PR_ADD_SFRAME, &region, sizeof(region), 0, 0))
 		_exit(2);
 }
 
-/* Calls it; its caller's frame is in the program, where rows do not change. */
+/* Call the changing function from the program, whose rows do not change. */
 static keep uint64_t call_changing(const struct changing *changing)
 {
 	((layout_function *)changing->text)(changing->page);
@@ -221,7 +216,7 @@ static keep uint64_t call_changing(const struct changing *changing)
 	return chain_return_address();
 }
 
-/* Whether the stack of the fault in @changing goes on in call_changing(). */
+/* Whether the stack of the fault in @changing continues in call_changing(). */
 static bool is_exact(const struct changing *changing, uint64_t caller,
 		     const struct unwind_record *record)
 {
@@ -260,7 +255,7 @@ static void honest_changes(struct honest *honest, uint64_t random)
 	}
 }
 
-/* The supervisor's watch on all that runs. */
+/* Events with which the supervisor samples all tasks. */
 struct watch {
 	struct unwind_perf	perfs[MAX_CPUS * 8];
 	unsigned int		nr;
@@ -270,8 +265,8 @@ struct watch {
 };
 
 /*
- * What a sample of a page fault costs, in time of this thread alone: the timers leave
- * room for the load.
+ * Timer period that leaves CPU time for the load, from the cost of a page fault's sample
+ * in CPU time of this thread.
  */
 static uint64_t timer_period(void)
 {
@@ -308,7 +303,7 @@ static void watch_event(struct watch *watch, struct unwind_event event)
 	}
 }
 
-/* Timers, faults, switches, system calls, and a breakpoint's NMI. */
+/* Sample timers, faults, switches, system calls, and a breakpoint, which counts as NMI. */
 static void watch_all(struct watch *watch, uint64_t period)
 {
 	const uint32_t software = PERF_TYPE_SOFTWARE;
@@ -337,7 +332,7 @@ static void watch_all(struct watch *watch, uint64_t period)
 			.type = PERF_TYPE_BREAKPOINT, .config = getppid });
 }
 
-/* Keeps the rings from filling up; no more than a look, other rings wait. */
+/* Keep a ring from filling up.  Read only a part, as other rings wait. */
 static void read_rings(struct watch *watch)
 {
 	static struct unwind_record record;
@@ -359,7 +354,7 @@ static pid_t start_hostile(uint64_t seed)
 	pid_t pid = fork();
 
 	if (!pid) {
-		/* Not the supervisor's. */
+		/* Drop the supervisor's priority. */
 		setpriority(PRIO_PROCESS, 0, 0);
 		stress_hostile(seed);
 	}
@@ -369,8 +364,8 @@ static pid_t start_hostile(uint64_t seed)
 }
 
 /*
- * Whether one is to be killed: by what they have done, which takes a debug kernel much
- * longer, or because they do nothing that counts for long.
+ * Whether to kill a process now: after a number of deeds, which take a debug kernel much
+ * longer, or at random, in case no deeds are counted for long.
  */
 static bool is_time_to_kill(uint64_t *random)
 {
@@ -382,7 +377,7 @@ static bool is_time_to_kill(uint64_t *random)
 	return true;
 }
 
-/* Those that ended are replaced, and now and then one is killed. */
+/* Replace processes that have ended, and kill one now and then. */
 static void keep_going(pid_t *hostiles, uint64_t *random)
 {
 	int killed = is_time_to_kill(random) ? stress_below(random, HOSTILES) : -1;
@@ -402,8 +397,8 @@ static void keep_going(pid_t *hostiles, uint64_t *random)
 }
 
 /*
- * The first of a process namespace of their own: with it all of them go, those
- * included whose parents have been killed or have gone.
+ * Start the first process of a new pid namespace.  When it ends, the kernel kills all
+ * others in the namespace, including orphans.
  */
 static pid_t start_namespace(void)
 {
@@ -435,7 +430,7 @@ static void storm(struct watch *watch, unsigned long seconds, uint64_t random)
 		read_rings(watch);
 		nanosleep(&turn, NULL);
 	}
-	/* It ends when all others have been reaped. */
+	/* It ends after all others have been reaped. */
 	kill(first, SIGKILL);
 	for (int i = 0; i < HOSTILES; i++)
 		waitpid(hostiles[i], NULL, 0);
@@ -460,7 +455,7 @@ static void report_honest(const char *name, const struct honest *honest, bool en
 			 "%s\n", name);
 }
 
-/* A storm in which something never happened is none. */
+/* Fail if one of the events never happened, as the test has then not tested it. */
 static void report_storm(const struct watch *watch)
 {
 	static const char * const names[STRESS_EVENTS] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the parts of the stress share. */
+/* Definitions that the parts of the stress test share. */
 #ifndef _STRESS_H
 #define _STRESS_H
 
@@ -9,7 +9,7 @@
 
 #define STRESS_PAGE	4096ul
 
-/* What happened, by all processes together; see stress_count(). */
+/* Events counted over all processes, see stress_count(). */
 enum stress_event {
 	STRESS_DEEDS,
 	STRESS_TABLES_TAKEN,
@@ -27,9 +27,9 @@ enum stress_event {
 };
 
 /**
- * struct stress_shared - in memory that all processes share
- * @stop:	The honest ones are to end.
- * @counts:	By enum stress_event.
+ * struct stress_shared - memory that all processes share
+ * @stop:	Set to end the honest processes.
+ * @counts:	Counters by enum stress_event.
  */
 struct stress_shared {
 	bool		stop;
@@ -38,7 +38,7 @@ struct stress_shared {
 
 extern struct stress_shared *stress_shared;
 
-/* Counts for nobody in a process that exec has cut off. */
+/* Count an event.  Does nothing in a process that lost the shared memory by exec. */
 static inline void stress_count(enum stress_event event)
 {
 	if (stress_shared)
@@ -65,15 +65,15 @@ static inline unsigned int stress_below(uint64_t *state, unsigned int limit)
 }
 
 /*
- * Touch @page with the stack pointer at @stack and the frame pointer @fp, in code
- * whose row says that *@stack is the return address.
+ * Touch @page with the stack pointer @stack and the frame pointer @fp, in code whose row
+ * locates the return address at *@stack.
  */
 void stress_forge(void *page, const uint64_t *stack, uint64_t fp);
 
-/* Does harm until it is killed, or some thousand deeds long. */
+/* Misbehave until killed, or for some thousand deeds. */
 void stress_hostile(uint64_t seed);
 
-/* The argument that has the program call stress_hostile() with the next one. */
+/* Argument that makes the program call stress_hostile() with the next argument. */
 #define STRESS_HOSTILE "--hostile"
 
 #endif /* _STRESS_H */

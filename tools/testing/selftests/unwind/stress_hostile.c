@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A process that does all that it should not: its tables are damaged, and change
- * while they are read; its stacks are forged, its mappings come and go.  That it
- * dies of this is expected.  What it does follows from its seed, but for what its
- * threads do to each other.
+ * A process that misbehaves in all ways.  Its tables are damaged and change while the
+ * kernel reads them, its stacks are forged, and its mappings come and go.  It is expected
+ * to die of this.  Its seed determines its actions, except for races between its threads.
  */
 #define _GNU_SOURCE
 #include "stress.h"
@@ -37,12 +36,12 @@
 #define ALARM_NS	50000000
 
 /**
- * struct hostile - a process
- * @arena:	Text, tables and nothing, a page each, and a page that faults.
- *		Within reach of a table's 32-bit offsets from the program.
- * @program:	The program's own table and text.
- * @image:	A file: the program, with a damaged table.
- * @random:	Of the main thread.
+ * struct hostile - state of a hostile process
+ * @arena:	Pages of text, tables and unmapped memory, and a page that faults.  A
+ *		table's 32-bit offsets reach it from the program.
+ * @program:	Table and text of the program itself.
+ * @image:	File with a copy of the program whose table is damaged.
+ * @random:	Random state of the main thread.
  */
 struct hostile {
 	uint8_t			*arena;
@@ -53,7 +52,7 @@ struct hostile {
 
 static struct hostile hostile;
 
-/* A thread's own. */
+/* State of a thread. */
 struct helper {
 	uint64_t		random;
 	uint8_t			*page;
@@ -97,7 +96,7 @@ static void *any_page(uint64_t *random)
 	return page_of(stress_below(random, ARENA_PAGES));
 }
 
-/* A byte, or a field of a header or an index that becomes 0, large or negative. */
+/* Damage a byte, or make a field of a header or an index 0, large or negative. */
 static void damage(uint64_t *random, uint8_t *bytes, size_t size)
 {
 	static const uint32_t values[] = {
@@ -105,7 +104,7 @@ static void damage(uint64_t *random, uint8_t *bytes, size_t size)
 	};
 
 	for (unsigned int i = 1 + stress_below(random, 8); i; i--) {
-		/* Half of it where the header is. */
+		/* Half of the damage goes to the header. */
 		size_t room = stress_below(random, 2) && size > 64 ? 64 : size;
 		size_t at = stress_below(random, room - 4);
 
@@ -122,17 +121,15 @@ static bool readable_and_writable(void *start, size_t size)
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == start;
 }
 
-static void add(uint64_t *random, struct unwind_region *region)
+static void add(struct unwind_region *region)
 {
-	unsigned long lazy = stress_below(random, 2) ? UNWIND_SFRAME_ADD_LAZY : 0;
-
-	if (prctl(UNWIND_PR_ADD_SFRAME, region, sizeof(*region), lazy, 0))
+	if (prctl(UNWIND_PR_ADD_SFRAME, region, sizeof(*region), 0, 0))
 		stress_count(STRESS_TABLES_REFUSED);
 	else
 		stress_count(STRESS_TABLES_TAKEN);
 }
 
-/* Code in one page, its table in another, right or damaged; the code may run. */
+/* Write code to one page and its table, valid or damaged, to another.  The code may run. */
 static void add_function(uint64_t *random)
 {
 	unsigned int frame = 8 * (1 + stress_below(random, LAYOUT_MAX_FRAME / 8));
@@ -151,14 +148,14 @@ static void add_function(uint64_t *random)
 		region.sframe_size += stress_below(random, 64);
 	}
 	mprotect(text, STRESS_PAGE, PROT_READ | PROT_EXEC);
-	add(random, &region);
+	add(&region);
 	if (run)
 		((layout_function *)text)(page_of(ARENA_PAGES));
 }
 
 /*
- * The program's own table, damaged and in another place, for all of its text: the
- * stacks of all threads are walked by it from now on.
+ * Register a damaged copy of the program's own table for all of its text.  Walks of all
+ * threads use it from now on.
  */
 static void add_program(uint64_t *random)
 {
@@ -177,7 +174,10 @@ static void add_program(uint64_t *random)
 	memcpy(&fdes, table + 8, sizeof(fdes));
 	memcpy(&fdeoff, table + 20, sizeof(fdeoff));
 	moved = (int64_t)(region.sframe_start - (uintptr_t)table);
-	/* Starts of functions count from the table.  That of an image may be damaged. */
+	/*
+	 * Start addresses of functions are relative to the table.  An image's table may
+	 * be damaged.
+	 */
 	for (uint64_t at = 28ul + fdeoff; fdes && at + 20 <= region.sframe_size; at += 20) {
 		int32_t start;
 
@@ -188,7 +188,7 @@ static void add_program(uint64_t *random)
 	if (stress_below(random, 4))
 		damage(random, table, region.sframe_size);
 	region.sframe_start = (uintptr_t)table;
-	add(random, &region);
+	add(&region);
 }
 
 static void remove_any(uint64_t *random)
@@ -224,7 +224,7 @@ static void remap(uint64_t *random)
 		madvise(from, size, MADV_DONTNEED);
 		break;
 	case 4:
-		/* The file of a program, with a damaged table. */
+		/* Map a program file with a damaged table. */
 		mmap(from, 3 * STRESS_PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED,
 		     hostile.image, 0);
 		break;
@@ -233,7 +233,7 @@ static void remap(uint64_t *random)
 	}
 }
 
-/* A word that a walk may take for something. */
+/* A word that a walk may take for an address or a frame. */
 static uint64_t forged_word(uint64_t *random, const uint64_t *stack)
 {
 	switch (stress_below(random, 8)) {
@@ -251,7 +251,7 @@ static uint64_t forged_word(uint64_t *random, const uint64_t *stack)
 	case 5:
 		return (uintptr_t)any_page(random) + stress_below(random, STRESS_PAGE);
 	default:
-		/* Where functions stand. */
+		/* An address in one of the functions. */
 		return (uintptr_t)any_page(random) +
 		       stress_below(random, LAYOUT_TEXT_SIZE + 1);
 	}
@@ -282,7 +282,7 @@ go_down(struct helper *helper, unsigned int depth)
 	return syscall(SYS_getppid);
 }
 
-/* On the alternate stack; once more in itself. */
+/* Runs on the alternate stack, and raises its signal again, up to three levels deep. */
 static void on_signal(int signal)
 {
 	static __thread unsigned int nested;
@@ -327,8 +327,8 @@ static void *walked_thread(void *data)
 }
 
 /*
- * Changes bytes of tables while they are read, where they can be written; and leaves
- * most of the time to those who read.
+ * Change bytes of writable tables while the kernel reads them.  Leave most of the time to
+ * the readers.
  */
 static void *damaging_thread(void *data)
 {
@@ -351,7 +351,7 @@ static void *damaging_thread(void *data)
 	}
 }
 
-/* Copies the program to a file, and damages its table and what tells of it. */
+/* Copy the program to a file, and damage its table and the headers that refer to it. */
 static int damaged_image(uint64_t *random)
 {
 	int from = open("/proc/self/exe", O_RDONLY), to = memfd_create("image", MFD_CLOEXEC);
@@ -462,7 +462,7 @@ static void do_harm(struct helper *helper)
 	}
 }
 
-/* A place near the program; @hostile.arena has the page that faults behind it. */
+/* Reserve the arena near the program, with the page that faults after it. */
 static bool make_arena(void)
 {
 	size_t size = (ARENA_PAGES + 1) * STRESS_PAGE + PROGRAM_TABLE;
@@ -477,8 +477,8 @@ static bool make_arena(void)
 }
 
 /*
- * Signals for this thread, which end its waits too, by the process's own time: a slow
- * kernel does not spend all of it in them.
+ * Send timer signals to this thread, which also end its waits.  They depend on the CPU
+ * time of the process, so that a slow kernel does not spend all time in them.
  */
 static bool be_interrupted(void)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Takes the current task's user stack where the task may have none. */
+/* Take the current task's user stack where the task may have none. */
 #include <linux/bpf.h>
 #include <stdbool.h>
 #include <bpf/bpf_core_read.h>
@@ -18,7 +18,7 @@ struct task_struct {
 	void *mm;
 } __attribute__((preserve_access_index));
 
-/* Input: whose exit is looked at */
+/* Input: process whose exit is traced */
 __u32 tgid;
 
 /* Outputs */
@@ -28,10 +28,10 @@ __u64 walks[TASK_STACK_KINDS];
 __u64 frames[TASK_STACK_KINDS];
 __u64 errors[TASK_STACK_KINDS];
 
-/* Of the task that is switched to, from here: kernel frames, and refusals of user ones */
+/* Stacks of the next task in a switch: kernel frames, errors, and refused user stacks */
 __u64 next_frames, next_errors, next_refused;
 
-/* Stack ids and build ids: how many were given */
+/* Number of stack ids and build ids, by kind of task */
 __u64 ids[TASK_STACK_KINDS];
 __u64 build_ids[TASK_STACK_KINDS];
 
@@ -42,7 +42,7 @@ struct {
 	__uint(value_size, TASK_STACK_FRAMES * sizeof(__u64));
 } stacks SEC(".maps");
 
-/* State: the stacks of a switch; nobody reads them */
+/* State: buffers for the stacks of a switch, which no test reads */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);

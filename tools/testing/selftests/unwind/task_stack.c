@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * bpf_get_task_stack() of the current task, wherever the scheduler finds it: while it
- * exits and has no mm any more, in kernel threads, and in io_uring's workers.
+ * Test bpf_get_task_stack() of the current task at context switches: while it exits and
+ * has no mm any more, in kernel threads, and in io_uring's workers.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "unwind_test.h"
 #include "task_stack.skel.h"
 
-/* A kind of task is waited for at most this long. */
+/* Maximum time to wait for a kind of task. */
 #define PATIENCE_MS 20000
 
 FIXTURE(task_stack)
@@ -36,7 +36,7 @@ FIXTURE_TEARDOWN(task_stack)
 	task_stack_bpf__destroy(self->skel);
 }
 
-/* A child that ends when its pid has been told to the program. */
+/* Run a child that exits after the program knows its pid. */
 static bool run_child(struct task_stack_bpf *skel)
 {
 	int start[2], status;
@@ -54,7 +54,7 @@ static bool run_child(struct task_stack_bpf *skel)
 	       !close(start[1]);
 }
 
-/* Its registers are still there: the one frame is where it called exit_group(). */
+/* The task still has its registers, so the stack is one frame, in exit_group(). */
 TEST_F(task_stack, of_a_task_that_has_lost_its_mm)
 {
 	bpf_program__set_autoload(self->skel->progs.at_exit, true);
@@ -66,7 +66,7 @@ TEST_F(task_stack, of_a_task_that_has_lost_its_mm)
 	EXPECT_EQ(0, self->skel->bss->ips[1]);
 }
 
-/* Whether a task of @kind has been switched from in time, with all that goes on. */
+/* Wait until a task of @kind is switched out.  Returns false on timeout. */
 static bool seen(struct task_stack_bpf *skel, enum task_stack_kind kind)
 {
 	const struct timespec nap = { .tv_nsec = 1000000 };
@@ -108,16 +108,16 @@ TEST_F(task_stack, of_every_task_that_is_switched_from)
 	EXPECT_LE(walks[ORDINARY], frames[ORDINARY]);
 	EXPECT_EQ(walks[KTHREAD], errors[KTHREAD]);
 	EXPECT_EQ(walks[KTHREAD_WITH_MM], errors[KTHREAD_WITH_MM]);
-	/* Ids start from where the kernel is: there the task has no user stack. */
+	/* Walks for ids start from kernel registers. */
 	EXPECT_LT(0, self->skel->bss->ids[ORDINARY]);
 	EXPECT_EQ(0, self->skel->bss->ids[WITHOUT_MM]);
 	EXPECT_EQ(0, self->skel->bss->ids[KTHREAD]);
 	EXPECT_EQ(0, self->skel->bss->ids[KTHREAD_WITH_MM]);
 	EXPECT_EQ(0, self->skel->bss->ids[USER_WORKER]);
-	/* A build id, or the address where there is no mapping to look at. */
+	/* Frames are addresses if the task has no mapping to look up a build id. */
 	EXPECT_EQ(walks[WITHOUT_MM], self->skel->bss->build_ids[WITHOUT_MM]);
 	EXPECT_EQ(0, self->skel->bss->build_ids[KTHREAD]);
-	/* Of another task there are kernel frames, and never user ones. */
+	/* Kernel frames of another task must be available, user frames never. */
 	EXPECT_EQ(0, self->skel->bss->next_errors);
 	EXPECT_LT(0, self->skel->bss->next_frames);
 	EXPECT_LE(20, self->skel->bss->next_refused);

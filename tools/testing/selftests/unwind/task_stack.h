@@ -4,7 +4,7 @@
 
 #define TASK_STACK_FRAMES 64
 
-/* Tasks, by what they have of a user stack. */
+/* Kinds of tasks, by the state of their user stack. */
 enum task_stack_kind {
 	ORDINARY,
 	EXITING,		/* still with its mm */

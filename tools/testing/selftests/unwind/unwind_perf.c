@@ -24,7 +24,7 @@ typedef ElfW(Phdr) elf_phdr;
 #define PT_GNU_SFRAME	0x6474e554
 #endif
 
-/* Bits of the word of flags behind perf_event_attr::read_format. */
+/* Bits of the flags word after perf_event_attr::read_format. */
 #define ATTR_DEFER_CALLCHAIN	(1ull << 38)
 #define ATTR_DEFER_OUTPUT	(1ull << 39)
 
@@ -55,7 +55,10 @@ int unwind_perf_open_event(struct unwind_perf *perf, const struct unwind_event *
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
 			       PERF_SAMPLE_CALLCHAIN,
 		.sample_max_stack = event->max_stack,
-		/* Until it has a ring buffer: a sample without one is lost, its record is not. */
+		/*
+		 * Disabled until it has a ring buffer: without one, a sample would be
+		 * lost but not its record.
+		 */
 		.disabled = 1,
 		.enable_on_exec = !!(event->flags & UNWIND_ON_EXEC),
 		.inherit = !!(event->flags & UNWIND_INHERIT),
@@ -133,7 +136,7 @@ static void copy_out(struct unwind_perf *perf, uint64_t at, void *to, size_t len
 	memcpy((char *)to + first, data, len - first);
 }
 
-/* Words of a record; its header is not among them. */
+/* Parse the words of a record after its header. */
 static bool parse(struct unwind_record *record, uint32_t type, const uint64_t *words,
 		  size_t count)
 {
@@ -369,4 +372,17 @@ bool unwind_forget_table(const struct unwind_region *region)
 
 	return !madvise((void *)start, region->sframe_start + region->sframe_size - start,
 			MADV_DONTNEED);
+}
+
+bool unwind_is_loading(void)
+{
+	FILE *file = fopen("/sys/kernel/debug/unwind/files", "r");
+	bool loading = false;
+	char line[256];
+
+	while (file && !loading && fgets(line, sizeof(line), file))
+		loading = strstr(line, " loading");
+	if (file)
+		fclose(file);
+	return loading;
 }

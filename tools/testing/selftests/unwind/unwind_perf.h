@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The kernel's view of a user stack, by perf's deferred callchains.
+ * Read user stacks by perf's deferred callchains.
  *
- * The numbers of the ABI stand here and not in the system's headers, which may be
- * older than the kernel under test.
+ * ABI constants are defined here, as the system's headers may be older than the kernel
+ * under test.
  */
 #ifndef _UNWIND_PERF_H
 #define _UNWIND_PERF_H
@@ -17,12 +17,11 @@
 #define UNWIND_RECORD_DEFERRED	22
 #define UNWIND_CONTEXT_DEFERRED	((uint64_t)-640)
 #define UNWIND_CONTEXT_USER	((uint64_t)-512)
-/* The deepest that a test asks for, and its marks. */
+/* Maximum depth in the tests, with room for marks. */
 #define UNWIND_MAX_IPS		(1024 + 8)
 
 #define UNWIND_PR_ADD_SFRAME	0x53464d41
 #define UNWIND_PR_REMOVE_SFRAME	0x53464d52
-#define UNWIND_SFRAME_ADD_LAZY	1
 
 struct unwind_region {
 	uint64_t sframe_start;
@@ -32,35 +31,35 @@ struct unwind_region {
 };
 
 enum unwind_flags {
-	/* Starts when the task calls exec. */
+	/* Start when the task calls exec. */
 	UNWIND_ON_EXEC		= 1 << 0,
-	/* Takes samples but no deferred records. */
+	/* Take samples but no deferred records. */
 	UNWIND_NO_RECORDS	= 1 << 1,
-	/* Takes deferred records but does not ask for them. */
+	/* Take deferred records but do not request them. */
 	UNWIND_NO_REQUESTS	= 1 << 2,
-	/* No user part at all. */
+	/* Leave out the user part. */
 	UNWIND_NO_USER		= 1 << 3,
-	/* Only what happens in user mode. */
+	/* Sample only user mode. */
 	UNWIND_USER_MODE	= 1 << 4,
-	/* Also of the task's children; needs a CPU, as its ring does. */
+	/* Sample the task's children as well.  Needs a CPU, because of the ring. */
 	UNWIND_INHERIT		= 1 << 5,
 	/* unwind_event::pid is the descriptor of a cgroup's directory. */
 	UNWIND_CGROUP		= 1 << 6,
-	/* As tools that know nothing of deferral. */
+	/* Behave as tools that do not know deferred callchains. */
 	UNWIND_AT_ONCE		= UNWIND_NO_RECORDS | UNWIND_NO_REQUESTS,
 };
 
 /**
- * struct unwind_event - what to sample
- * @type:	PERF_TYPE_SOFTWARE ...
- * @config:	... and what of it; of a breakpoint the address of the instruction.
- * @config1:	What else the type ...
- * @config2:	... wants: of a uprobe the path of the file and the offset in it.
- * @period:	0 stands for 1.
- * @flags:	enum unwind_flags.
- * @pid:	0: this thread; -1: all of @cpu.
- * @cpu:	-1: on any.
- * @max_stack:	Of the callchain; 0: as the system has it.
+ * struct unwind_event - description of the event to open
+ * @type:	Type of the event, such as PERF_TYPE_SOFTWARE.
+ * @config:	Event of that type; for a breakpoint, the address of the instruction.
+ * @config1:	First argument of the event; for a uprobe, the path of the file.
+ * @config2:	Second argument of the event; for a uprobe, the offset in the file.
+ * @period:	Sample period; 0 stands for 1.
+ * @flags:	Bits of enum unwind_flags.
+ * @pid:	Task to sample, 0 for this thread, or -1 for all tasks on @cpu.
+ * @cpu:	CPU to sample, or -1 for any.
+ * @max_stack:	Maximum depth of callchains, or 0 for the system's limit.
  */
 struct unwind_event {
 	uint32_t	type;
@@ -76,11 +75,11 @@ struct unwind_event {
 
 /**
  * struct unwind_perf - an open event and its ring
- * @fd:		The event.
- * @page:	The ring's first page.
- * @size:	Bytes of the mapping.
- * @lost:	Records that the ring had no room for, as far as it has been read.
- * @senseless:	Records that were not what their header says.
+ * @fd:		Descriptor of the event.
+ * @page:	First page of the ring.
+ * @size:	Size of the mapping in bytes.
+ * @lost:	Number of records lost for want of room, as far as the ring was read.
+ * @senseless:	Number of records that did not match their headers.
  */
 struct unwind_perf {
 	int				fd;
@@ -91,13 +90,13 @@ struct unwind_perf {
 };
 
 /**
- * struct unwind_record - one record of the ring
- * @type:	PERF_RECORD_SAMPLE or UNWIND_RECORD_DEFERRED; others are passed over.
- * @pid:	The process ...
- * @tid:	... and the thread that it is of.
- * @cookie:	Of a sample without deferred part: 0.
- * @nr:		Entries of @ips.
- * @ips:	A sample's callchain as it is, or the deferred stack.
+ * struct unwind_record - a record from the ring
+ * @type:	PERF_RECORD_SAMPLE or UNWIND_RECORD_DEFERRED; other types are skipped.
+ * @pid:	Process that the record belongs to.
+ * @tid:	Thread that the record belongs to.
+ * @cookie:	Cookie of the deferred part; 0 for a sample without one.
+ * @nr:		Number of entries in @ips.
+ * @ips:	Callchain of the sample, or the deferred stack.
  */
 struct unwind_record {
 	uint32_t	type;
@@ -117,24 +116,22 @@ int unwind_perf_open_event(struct unwind_perf *perf, const struct unwind_event *
 int unwind_perf_open(struct unwind_perf *perf, pid_t pid, uint32_t type,
 		     uint64_t config, unsigned int flags);
 void unwind_perf_close(struct unwind_perf *perf);
-/* Takes the next record, if there is one. */
+/* Take the next record.  Returns false if there is none. */
 bool unwind_perf_next(struct unwind_perf *perf, struct unwind_record *record);
-/* Takes all there is. */
+/* Discard all records. */
 void unwind_perf_drain(struct unwind_perf *perf);
-/*
- * The next deferred record whose innermost frame is @ip; passes over all before.
- */
+/* Take the next deferred record whose innermost frame is @ip, and skip all before it. */
 bool unwind_perf_stack_at(struct unwind_perf *perf, uint64_t ip,
 			  struct unwind_record *record);
 /*
- * The next sample whose innermost user frame is @ip, without those of the kernel;
- * passes over all before.
+ * Take the next sample whose innermost user frame is @ip, without kernel frames, and skip
+ * all before it.
  */
 bool unwind_perf_sample_at(struct unwind_perf *perf, uint64_t ip,
 			   struct unwind_record *record);
 /*
- * Keeps only the user's frames of a sample's callchain; a deferred record has no
- * others.  Returns how many there are.
+ * Keep only the user frames of a callchain, and return their number.  A deferred record
+ * has only user frames.
  */
 uint64_t unwind_user_part(struct unwind_record *record);
 /* The address of a kernel function, or 0. */
@@ -144,22 +141,25 @@ long unwind_tracepoint(const char *name);
 
 /* The type of events of a PMU like "uprobe", or -1. */
 int unwind_pmu(const char *name);
-/* Where @address of this program is in its file, or -1. */
+/* Offset of @address in the program's file, or -1. */
 long unwind_file_offset(uintptr_t address);
 
-/* Why the tests of deferred callchains cannot run here; NULL: they can. */
+/* Reason why the tests of deferred callchains cannot run here, or NULL if they can. */
 const char *unwind_perf_missing(void);
 
 /*
- * Fills in the region of the loaded object whose path ends in @name.  Returns
- * false when it is not loaded or has no table.
+ * Find the region of the loaded object whose path ends in @name.  Returns false if it is
+ * not loaded or has no table.
  */
 bool unwind_find_region(const char *name, struct unwind_region *region);
 
 /*
- * Drops @region's table from memory: the pages of its file are still cached, but reading
- * it takes page faults.
+ * Unmap the pages of @region's table.  They stay in the page cache, but reading the table
+ * takes page faults.
  */
 bool unwind_forget_table(const struct unwind_region *region);
+
+/* Whether the kernel is loading tables of files, which walks cannot use yet. */
+bool unwind_is_loading(void);
 
 #endif /* _UNWIND_PERF_H */

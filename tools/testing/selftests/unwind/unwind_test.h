@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tests have in common that run chains in their own process: the
- * harness, and a main() that they can tell from the C library below it.
+ * Common parts of tests that run chains in their own process: the harness, and a main()
+ * that tests can distinguish from the C library that calls it.
  *
- * Included once a program, in place of kselftest_harness.h; the program ends in
+ * Each program includes this once, in place of kselftest_harness.h, and ends with
  * TEST_HARNESS_MAIN as usual.
  */
 #ifndef _UNWIND_TEST_H
 #define _UNWIND_TEST_H
 
+#include <sys/mman.h>
+#include <sys/wait.h>
+
 #include "kselftest_harness.h"
 #include "chain.h"
 
-/* An emulated debug kernel takes its time; no test waits for this in vain. */
+/* Long enough for a debug kernel under emulation; no test depends on this timeout. */
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT 120
 
-/* Where main() returns to: for chain.last. */
+/* Return address of main(), for chain.last. */
 static uint64_t main_return;
 
-/* In a test: skips it where the kernel does not walk stacks by tables. */
+/* In a test: skip it if the kernel does not walk stacks by tables. */
 #define NEED_UNWIND()						\
 	do {							\
 		const char *missing = unwind_perf_missing();	\
@@ -28,14 +31,25 @@ static uint64_t main_return;
 			SKIP(return, "%s", missing);		\
 	} while (0)
 
-/* Samples this thread's page faults; @flags: enum unwind_flags. */
+/* Sample this thread's page faults, with @flags of enum unwind_flags. */
 static inline int open_faults(struct unwind_perf *perf, unsigned int flags)
 {
 	return unwind_perf_open(perf, 0, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS,
 				flags);
 }
 
-/* While there is an event with callchains it cannot be set. */
+/* Fault once, as open_faults() samples it. */
+static inline bool touch_new_page(void)
+{
+	char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		return false;
+	*(volatile char *)page = 1;
+	return !munmap(page, 4096);
+}
+
+/* Set the sysctl, which fails while an event with callchains exists. */
 static inline bool set_max_stack(unsigned int frames)
 {
 	FILE *file = fopen("/proc/sys/kernel/perf_event_max_stack", "w");
@@ -44,16 +58,37 @@ static inline bool set_max_stack(unsigned int frames)
 	return file && !fclose(file) && done;
 }
 
-/* What TEST_HARNESS_MAIN defines below this header. */
+/*
+ * Load the tables of this program and its libraries, by samples in a child.  A walk does
+ * not wait long for a load, so the first test would get short stacks on a slow machine.
+ */
+static void load_tables(void)
+{
+	struct unwind_perf perf;
+	pid_t child = fork();
+
+	if (child > 0)
+		waitpid(child, NULL, 0);
+	if (child)
+		return;
+	if (unwind_perf_missing() || open_faults(&perf, 0) || !touch_new_page())
+		_exit(0);
+	for (int tries = 0; unwind_is_loading() && tries < 600; tries++)
+		usleep(100000);
+	_exit(0);
+}
+
+/* Defined by TEST_HARNESS_MAIN. */
 int harness_main(int argc, char **argv);
 
 int main(int argc, char **argv)
 {
 	int result;
 
+	load_tables();
 	main_return = chain_return_address();
 	result = harness_main(argc, argv);
-	/* Work after the call, so that it is one. */
+	/* Work after the call prevents a tail call. */
 	asm volatile("" : "+r"(result));
 	return result;
 }

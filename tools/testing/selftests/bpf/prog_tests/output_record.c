@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Records that bpf_output_record() writes of several pieces: each byte, as libbpf's
- * readers hand it out, in perf's ring buffer and in the BPF one; and what is refused.
+ * Test the records of several pieces that bpf_output_record() writes: each byte that
+ * libbpf's readers return from perf's and from the BPF ring buffer, and the errors for
+ * invalid arguments.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -13,10 +14,10 @@
 #define ROUND_UP(n, to)		(((n) + (to) - 1) / (to) * (to))
 /* The longest payload of a sample with PERF_SAMPLE_RAW alone */
 #define RAW_MAX			65516
-/* Longer than any record here */
+/* Longer than any record in this test */
 #define GOT_MAX			(2 * DATA_MAX)
 
-/* The map's value: what the program gives to bpf_output_record(). */
+/* Value of the map, which the program passes to bpf_output_record(). */
 struct head {
 	struct record rec;
 	char bytes[HEAD_MAX];
@@ -27,7 +28,7 @@ struct test {
 	struct bpf_link *link;
 	struct perf_buffer *perf;
 	struct ring_buffer *ring;
-	/* The last record that a reader handed out, and how many there were. */
+	/* Last record that a reader returned, and number of records. */
 	char *got;
 	size_t got_size;
 	int nr_got, nr_lost;
@@ -105,7 +106,7 @@ static bool put_head(struct test *test)
 {
 	__u32 key = 0;
 
-	/* For a perf array; the BPF ring buffer knows no CPUs. */
+	/* Only perf arrays have a ring buffer for each CPU. */
 	if (test->skel->bss->to == TO_PERF)
 		test->head.rec.flags = test->head.rec.flags ?: BPF_F_CURRENT_CPU;
 	else if (test->head.rec.flags == BPF_F_CURRENT_CPU)
@@ -116,7 +117,7 @@ static bool put_head(struct test *test)
 					     test->payload, BPF_ANY), "payload");
 }
 
-/* One hit of the program; what it returned. */
+/* Hit the program once, and return its result. */
 static long output(struct test *test)
 {
 	__u64 hits = test->skel->bss->hits;
@@ -130,7 +131,7 @@ static long output(struct test *test)
 	return test->skel->bss->ret;
 }
 
-/* How many records the readers found since the last call. */
+/* Number of records that the readers found since the last call. */
 static int take(struct test *test)
 {
 	test->nr_got = 0;
@@ -141,13 +142,13 @@ static int take(struct test *test)
 	return test->nr_got;
 }
 
-/* perf's size includes the zeroes at its end. */
+/* The size in perf's records includes the zeroes at the end. */
 static size_t size_in(const struct test *test, size_t size)
 {
 	return test->skel->bss->to == TO_PERF ? ROUND_UP(size + 4, 8) - 4 : size;
 }
 
-/* The record is head, @middle bytes, and the data. */
+/* Whether the record consists of head, @middle bytes and the data. */
 static bool record_is(const struct test *test, size_t head, size_t middle, size_t data)
 {
 	size_t size = head + middle + data, i;
@@ -182,7 +183,7 @@ static void sizes(int to)
 		for (j = 0; j < ARRAY_SIZE(bodies); j++) {
 			test->skel->bss->head_size = heads[i];
 			test->skel->bss->data_size = bodies[j];
-			/* Wherever in the ring buffer's pages it begins */
+			/* Let the record begin at different offsets in a page. */
 			for (n = 0; n < 5; n++)
 				wrong += output(test) || take(test) != 1 ||
 					 !record_is(test, heads[i], 0, bodies[j]);
@@ -192,7 +193,7 @@ static void sizes(int to)
 	test_end(test);
 }
 
-/* The frames at *@at, behind @mark, and how many; *@at is then behind them. */
+/* The frames after @mark at *@at.  Sets *@nr to their number, and advances *@at past them. */
 static const __u64 *part(const __u64 **at, const __u64 *end, __u64 mark, int *nr)
 {
 	const __u64 *begin = *at;
@@ -205,7 +206,7 @@ static const __u64 *part(const __u64 **at, const __u64 *end, __u64 mark, int *nr
 	return begin;
 }
 
-/* Whether the record holds the stacks that other helpers gave in the same hit. */
+/* Check that the record holds the stacks that other helpers returned in the same hit. */
 static void check_stacks(struct test *test, size_t head, size_t data, bool walked)
 {
 	int kernel = test->skel->bss->kernel_bytes / 8, user = test->skel->bss->user_bytes / 8;
@@ -213,7 +214,7 @@ static void check_stacks(struct test *test, size_t head, size_t data, bool walke
 	const __u64 *at = chain + 1, *end, *frames;
 	int nr;
 
-	/* Its alignment is the head's. */
+	/* The callchain has the alignment of the head. */
 	if (!ASSERT_GE(test->got_size, head + 8, "size"))
 		return;
 	memcpy(chain, test->got + head, MIN(test->got_size - head, sizeof(chain)));
@@ -223,7 +224,7 @@ static void check_stacks(struct test *test, size_t head, size_t data, bool walke
 
 	frames = part(&at, end, MARK_KERNEL, &nr);
 	if (ASSERT_OK_PTR(frames, "kernel's mark")) {
-		/* A walk begins in the program, bpf_get_stack() at the tracepoint. */
+		/* A walk begins in the program, that of bpf_get_stack() at the tracepoint. */
 		if (!walked)
 			ASSERT_EQ(nr, kernel, "kernel's frames");
 		if (ASSERT_GE(nr, kernel, "kernel's depth"))
@@ -257,7 +258,7 @@ static void stacks(int to, bool walked)
 	if (ASSERT_EQ(take(test), 1, "one record"))
 		check_stacks(test, 24, 5000, walked);
 
-	/* One of each kind */
+	/* One stack of each kind: stored and walked. */
 	test->head.rec.stack = walked ? RECORD_KERNEL_ID | RECORD_USER :
 			       RECORD_KERNEL | RECORD_USER_ID;
 	test->skel->bss->store = true;
@@ -267,7 +268,7 @@ static void stacks(int to, bool walked)
 	if (ASSERT_EQ(take(test), 1, "one record"))
 		check_stacks(test, 7, 0, true);
 
-	/* No stack is no chain. */
+	/* Without a stack, the record has no callchain. */
 	test->head.rec.stack = 0;
 	ASSERT_OK(output(test), "output none");
 	if (ASSERT_EQ(take(test), 1, "one record"))
@@ -292,7 +293,7 @@ static void skipped(void)
 	ASSERT_OK(output(test), "output without three");
 	ASSERT_EQ(take(test), 1, "one record");
 	ASSERT_EQ(*(__u64 *)test->got, all - 3, "nr");
-	/* More than there are: no mark either. */
+	/* Skip more frames than there are: the record has no mark either. */
 	test->head.rec.skip = 255;
 	ASSERT_OK(output(test), "output without all");
 	ASSERT_EQ(take(test), 1, "one record");
@@ -300,7 +301,7 @@ static void skipped(void)
 	test_end(test);
 }
 
-/* A counter of the map, from its fdinfo */
+/* Value of the counter @name in the map's fdinfo. */
 static long lost(struct test *test, const char *name)
 {
 	char path[64], line[128], format[64];
@@ -343,7 +344,7 @@ static void deleted_stack(int to)
 	if (to == TO_PERF)
 		ASSERT_EQ(lost(test, "lost_bad_piece"), 1, "counted");
 
-	/* What bpf_get_stackid() returned: a chain of no frames. */
+	/* An error of bpf_get_stackid() becomes a callchain without frames. */
 	test->head.rec.user_id = -EEXIST;
 	ASSERT_OK(output(test), "an error is no id");
 	ASSERT_EQ(take(test), 1, "written");
@@ -378,7 +379,7 @@ static void bad_values(int to)
 	test->skel->bss->head_size = 16;
 	rec->size = size + 17;
 	refused(test, "size one beyond the memory", -EINVAL);
-	/* A later version of the structure */
+	/* A later, longer version of the structure */
 	rec->size = size + 8;
 	refused(test, "unknown field", -E2BIG);
 	memset(test->head.bytes, 0, 8);
@@ -441,7 +442,7 @@ static void bad_maps(void)
 	test_end(test);
 }
 
-/* The most that a record may have, and one more */
+/* The longest possible record, and one that is one byte longer */
 static void longest(void)
 {
 	struct test *test = test_begin();
@@ -504,7 +505,7 @@ end:
 	test_end(test);
 }
 
-/* A program that handles packets, of @size bytes; it outputs some of them. */
+/* Run a program on a packet of @size bytes, of which it outputs a part. */
 static void packet(int to, bool xdp, size_t size)
 {
 	static const unsigned int heads[] = { 0, 13, 4000 };
@@ -548,7 +549,7 @@ end:
 	test_end(test);
 }
 
-/* The verifier refuses the program, and says @why. */
+/* The verifier must refuse the program @name with the message @why. */
 static void not_loaded(const char *name, const char *why)
 {
 	static char log[1 << 16];
@@ -573,7 +574,7 @@ static void not_loaded(const char *name, const char *why)
 	test_output_record__destroy(skel);
 }
 
-/* The end of the program's memory ends the record, behind the data. */
+/* The last bytes of the program's memory must end the record, after the data. */
 static void tails(int to)
 {
 	struct test *test = test_begin();
@@ -599,7 +600,7 @@ static void tails(int to)
 	test_end(test);
 }
 
-/* Frames that the program has walked, a stored stack, and a tail. */
+/* A record with frames that the program has walked, a stored stack and a tail. */
 static void given_frames(int to)
 {
 	struct test *test = test_begin();
@@ -689,7 +690,7 @@ void test_output_record(void)
 	cpu_set_t cpu, all;
 	int i;
 
-	/* A perf event's ring buffer is its CPU's. */
+	/* Stay on one CPU, as each perf event's ring buffer belongs to one. */
 	sched_getaffinity(0, sizeof(all), &all);
 	CPU_ZERO(&cpu);
 	CPU_SET(0, &cpu);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Records that bpf_perf_event_output() does not write: the error, and the count in the
- * map's fdinfo.
+ * Test records that bpf_perf_event_output() cannot write: it must return an error, and
+ * the map's fdinfo must count the record.
  */
 #define _GNU_SOURCE
 #include <linux/perf_event.h>
@@ -28,7 +28,7 @@ static int event_open(int cpu, __u64 sample_type)
 	return syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* The line of that name in the map's fdinfo, or -1. */
+/* Value of the line @name in the map's fdinfo, or -1 if there is none. */
 static long count_of(const char *name)
 {
 	char path[64], line[128];
@@ -47,7 +47,7 @@ static long count_of(const char *name)
 	return count;
 }
 
-/* HITS records of @size bytes are all lost with @err, and counted as @name. */
+/* HITS records of @size bytes must fail with @err, and be counted as @name. */
 static void expect_lost(unsigned int size, int err, const char *name)
 {
 	long before = count_of(name);
@@ -82,7 +82,7 @@ static void test_other_cpu(void)
 	int fd = event_open(1, PERF_SAMPLE_RAW);
 
 	if (fd < 0 && errno == ENODEV) {
-		/* There is one CPU only. */
+		/* The machine has only one CPU. */
 		test__skip();
 		return;
 	}
@@ -137,7 +137,7 @@ void serial_test_perf_output_lost(void)
 {
 	cpu_set_t old, first;
 
-	/* The program's index is the first CPU's. */
+	/* The program writes to the event of the first CPU. */
 	sched_getaffinity(0, sizeof(old), &old);
 	CPU_ZERO(&first);
 	CPU_SET(0, &first);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What bpf_perf_event_output() writes, byte by byte: the sizes of record and payload,
- * the padding, records that are too long, and what perf says was lost.
+ * Test the exact bytes that bpf_perf_event_output() writes: the sizes of record and
+ * payload, the padding, records that are too long, and the losses that perf reports.
  */
 #define _GNU_SOURCE
 #include <linux/perf_event.h>
@@ -11,12 +11,15 @@
 #include <test_progs.h>
 #include "test_perf_raw_record.skel.h"
 
-/* Of a sample with PERF_SAMPLE_RAW alone: header, size, payload, up to 8 bytes */
+/* Longest sample with PERF_SAMPLE_RAW alone: header, size, payload, padding */
 #define RECORD_MAX	65528
 #define RAW_MAX		(RECORD_MAX - (int)(sizeof(struct perf_event_header) + sizeof(__u32)))
 #define PAYLOAD_SIZE	(128 << 10)
 
-/* For kernels that do not say where the payload ends: the test fails there. */
+/*
+ * Lets the test compile for kernels that do not report the end of the payload; it fails
+ * there.
+ */
 #ifndef PERF_RECORD_MISC_RAW_PAD_VALID
 #define PERF_RECORD_MISC_RAW_PAD_SHIFT	8
 #define PERF_RECORD_MISC_RAW_PAD_MASK	(7 << PERF_RECORD_MISC_RAW_PAD_SHIFT)
@@ -30,7 +33,7 @@
 struct ring {
 	int fd;
 	int pages;
-	/* Else it overwrites its oldest records. */
+	/* If not set, the ring overwrites its oldest records. */
 	bool is_read;
 	struct perf_event_mmap_page *meta;
 	char *data;
@@ -77,7 +80,7 @@ static void ring_close(struct ring *ring)
 		close(ring->fd);
 }
 
-/* Samples that perf counted as lost. */
+/* Number of samples that perf counted as lost. */
 static long ring_lost(struct ring *ring)
 {
 	__u64 value[2] = {};
@@ -87,7 +90,7 @@ static long ring_lost(struct ring *ring)
 	return value[1];
 }
 
-/* The bytes that were written since the last call, at most @size; their number. */
+/* Copy at most @size bytes written since the last call, and return their number. */
 static size_t ring_take(struct ring *ring, char *to, size_t size)
 {
 	size_t bytes = ring->pages * page_size, n, first;
@@ -106,7 +109,7 @@ static size_t ring_take(struct ring *ring, char *to, size_t size)
 	return n;
 }
 
-/* One hit of the program; what it returned. */
+/* Hit the program once, and return its result. */
 static long output(struct test_perf_raw_record *skel, unsigned int size)
 {
 	__u64 hits = skel->bss->hits;
@@ -121,7 +124,7 @@ static long output(struct test_perf_raw_record *skel, unsigned int size)
 	return skel->bss->ret;
 }
 
-/* Old bytes everywhere, which no record may show: the payload has no zero. */
+/* Fill the ring with old bytes that no record may show.  The payload has no zeroes. */
 static void ring_soil(struct test_perf_raw_record *skel, struct ring *ring)
 {
 	long bytes = 2 * ring->pages * page_size;
@@ -141,7 +144,7 @@ struct raw_sample {
 	char data[];
 };
 
-/* A payload whose bytes tell their place. */
+/* Fill a payload with bytes that depend on their offset. */
 static void payload_fill(char *to, size_t size)
 {
 	size_t i;
@@ -150,7 +153,7 @@ static void payload_fill(char *to, size_t size)
 		to[i] = 1 + (i * 7 + i / 251) % 255;
 }
 
-/* The sample at @at is one of @size bytes: returns its length, or 0. */
+/* Check the sample at @at, with a payload of @size bytes.  Returns its length, or 0. */
 static size_t check_sample(const char *at, size_t left, unsigned int size)
 {
 	const struct raw_sample *sample = (const void *)at;
@@ -184,7 +187,7 @@ static size_t check_sample(const char *at, size_t left, unsigned int size)
 	return record;
 }
 
-/* Output @size bytes and a mark, and expect just these two in the ring. */
+/* Output @size bytes and a mark, and expect only these two records in the ring. */
 static bool exact(struct test_perf_raw_record *skel, struct ring *ring, unsigned int size)
 {
 	size_t bytes, length, mark;
@@ -205,7 +208,7 @@ static bool exact(struct test_perf_raw_record *skel, struct ring *ring, unsigned
 	return mark && length + mark == bytes;
 }
 
-/* Whether to try a payload of @size bytes: near a page's end, near the limit, small. */
+/* Whether to test a payload of @size bytes: small, near a page's end or near the limit. */
 static bool is_of_interest(unsigned int size)
 {
 	unsigned int end = (size + sizeof(struct raw_sample)) % page_size;
@@ -233,7 +236,7 @@ static void test_sizes(struct test_perf_raw_record *skel, struct ring *ring)
 	ASSERT_EQ(ring_lost(ring), 0, "lost");
 }
 
-/* One that does not fit into a header: an error, nothing written, counted. */
+/* A record whose size does not fit in a header must fail, write nothing and be counted. */
 static void test_too_long(struct test_perf_raw_record *skel, struct ring *ring)
 {
 	static const unsigned int sizes[] = {
@@ -253,7 +256,7 @@ static void test_too_long(struct test_perf_raw_record *skel, struct ring *ring)
 		ASSERT_EQ(ring_take(ring, taken, PAYLOAD_SIZE), 0, "nothing_written");
 	}
 
-	/* The next record says so, and is whole. */
+	/* A loss record must precede the next sample, which must be complete. */
 	ASSERT_OK(output(skel, MARK_SIZE), "mark");
 	bytes = ring_take(ring, taken, PAYLOAD_SIZE);
 	if (!ASSERT_GT(bytes, sizeof(*lost), "lost_record_and_mark"))
@@ -265,7 +268,7 @@ static void test_too_long(struct test_perf_raw_record *skel, struct ring *ring)
 		  "record_behind");
 }
 
-/* In a ring of a page, longer records are an error of their own. */
+/* Records that are longer than the ring, of one page, must fail with another error. */
 static void test_longer_than_ring(struct test_perf_raw_record *skel, struct ring *ring)
 {
 	int head = sizeof(struct raw_sample);
@@ -275,7 +278,10 @@ static void test_longer_than_ring(struct test_perf_raw_record *skel, struct ring
 	ASSERT_EQ(output(skel, MARK_SIZE), -ENOSPC, "full");
 	bytes = ring_take(ring, taken, page_size);
 	ASSERT_EQ(check_sample(taken, bytes, page_size - head - 8), bytes, "longest_is_whole");
-	/* There is no room to tell of the lost one: a later record does. */
+	/*
+	 * The ring has no room for a loss record before this sample; a later one reports
+	 * the loss.
+	 */
 	ASSERT_OK(output(skel, page_size - head - 8), "longest_after_loss");
 	bytes = ring_take(ring, taken, page_size);
 	ASSERT_EQ(check_sample(taken, bytes, page_size - head - 8), bytes, "longest_is_whole");
@@ -302,7 +308,7 @@ static void test_overwrite(struct test_perf_raw_record *skel, struct ring *ring)
 	ASSERT_EQ(ring->meta->data_head, head, "nothing_written");
 	ASSERT_GT(check_sample(ring->data + (head & (page_size - 1)), page_size, MARK_SIZE), 0,
 		  "mark_is_whole");
-	/* As long as all of it, with nothing in front that tells of the lost one */
+	/* As long as the whole ring, so there is no room for a loss record before it */
 	ASSERT_OK(output(skel, page_size - sizeof(struct raw_sample)), "as_long_as_ring");
 	ASSERT_EQ(ring->meta->data_head, head - page_size, "one_record");
 	start = ring->meta->data_head & (page_size - 1);
@@ -312,7 +318,7 @@ static void test_overwrite(struct test_perf_raw_record *skel, struct ring *ring)
 		  page_size, "longest_is_whole");
 }
 
-/* A sample is its event's others' fields as well; what is left is for the user's stack. */
+/* Other fields of a sample take room as well; the user stack gets what is left. */
 static void test_with_stack(struct test_perf_raw_record *skel, struct ring *ring)
 {
 	static const unsigned int sizes[] = { 0, 1000, 57000, 60001, 65000, 65400 };
@@ -330,7 +336,7 @@ static void test_with_stack(struct test_perf_raw_record *skel, struct ring *ring
 			return;
 		ASSERT_EQ(sample->size, size, "raw_size");
 		ASSERT_OK(memcmp(sample->data, payload, sizes[i]), "payload");
-		/* No user registers were asked for; the stack's size is next. */
+		/* The event has no user registers, so the size of the stack is next. */
 		at = (char *)sample->data + size;
 		memcpy(&dump, at, sizeof(dump));
 		at += sizeof(dump);
@@ -339,12 +345,12 @@ static void test_with_stack(struct test_perf_raw_record *skel, struct ring *ring
 			ASSERT_GT(dump, 0, "some_stack");
 	}
 	ASSERT_EQ(ring_lost(ring), 0, "lost");
-	/* There is room for the payload, and for nothing else. */
+	/* The payload alone would fit, but the other fields do not. */
 	ASSERT_EQ(output(skel, RAW_MAX), -E2BIG, "no_room_for_the_others");
 	ASSERT_EQ(ring_lost(ring), 1, "lost_samples");
 }
 
-/* The registers are in each sample, however large the stack may be. */
+/* Each sample must have the registers, however large the stack may be. */
 static void test_stack_and_registers(struct test_perf_raw_record *skel, struct ring *ring)
 {
 	const struct perf_event_header *header = (const void *)taken;
@@ -394,7 +400,7 @@ struct frame {
 	unsigned long ret;
 };
 
-/* One hit with a user stack of @depth frames above that of the system call. */
+/* Hit the program with a user stack of @depth frames above that of the system call. */
 static long output_from_depth(struct test_perf_raw_record *skel, int depth)
 {
 	struct frame *frames = calloc(depth, sizeof(*frames)), *first = frames;
@@ -417,7 +423,7 @@ static long output_from_depth(struct test_perf_raw_record *skel, int depth)
 	return skel->bss->ret;
 }
 
-/* Not only a payload can be too long. */
+/* A sample may also be too long because of its callchain. */
 static void test_deep_callchain(struct test_perf_raw_record *skel, struct ring *ring)
 {
 	const struct perf_event_header *header = (const void *)taken;
@@ -430,7 +436,7 @@ static void test_deep_callchain(struct test_perf_raw_record *skel, struct ring *
 	ASSERT_EQ(ring_lost(ring), 1, "lost_samples");
 }
 
-/* The sysctl cannot be changed until the last event that walks stacks is freed. */
+/* The sysctl can be changed only after the last event that walks stacks has been freed. */
 static bool set_max_stack(int fd, const char *value)
 {
 	int tries;
@@ -481,7 +487,7 @@ void serial_test_perf_raw_record(void)
 		goto out;
 	payload_fill(payload, PAYLOAD_SIZE);
 
-	/* The ring is the first CPU's. */
+	/* The ring belongs to the first CPU. */
 	sched_getaffinity(0, sizeof(old), &old);
 	CPU_ZERO(&first);
 	CPU_SET(0, &first);

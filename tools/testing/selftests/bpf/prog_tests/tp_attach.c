@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* One program on one tracepoint as often as it has cookies, and as often as one likes. */
+/*
+ * Test that one program can be attached to a tracepoint any number of times with
+ * different cookies.
+ */
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <test_progs.h>
@@ -7,13 +10,13 @@
 #include "tp_event.h"
 
 #define HITS	10
-/* More than the 64 of older kernels. */
+/* More than the limit of 64 in older kernels. */
 #define MANY	100
 #define OLD_MAX	64
 
 static struct bpf_link *links[MANY + 1];
 
-/* The links are numbered by their cookies, from 1 on. */
+/* Attach the program with @cookie; links are numbered by their cookies, from 1 on. */
 static int attach(struct test_tp_attach *skel, __u64 cookie)
 {
 	LIBBPF_OPTS(bpf_tracepoint_opts, opts, .bpf_cookie = cookie);
@@ -61,7 +64,7 @@ static void hit(void)
 		syscall(SYS_getpgid, 0);
 }
 
-/* Each attachment runs, with its own cookie, until it and no other is detached. */
+/* Each attachment must run with its own cookie until it is detached. */
 static void test_cookies(void)
 {
 	struct test_tp_attach *skel = attach_first(3);
@@ -74,14 +77,17 @@ static void test_cookies(void)
 	ASSERT_EQ(skel->bss->hits[1], 2 * HITS, "first");
 	ASSERT_EQ(skel->bss->hits[2], HITS, "detached");
 	ASSERT_EQ(skel->bss->hits[3], 2 * HITS, "third");
-	/* It may come back. */
+	/* A cookie may be attached again. */
 	ASSERT_OK(attach(skel, 2), "again");
 	hit();
 	ASSERT_EQ(skel->bss->hits[2], 2 * HITS, "again");
 	detach_all(skel);
 }
 
-/* Tools set one program on the events of all CPUs: it runs once a hit all the same. */
+/*
+ * Tools attach one program to the events of all CPUs.  All but the first attempt must
+ * fail, so that the program runs once a hit.
+ */
 static void test_same_cookie(void)
 {
 	struct test_tp_attach *skel = attach_first(1);
@@ -96,7 +102,10 @@ static void test_same_cookie(void)
 	detach_all(skel);
 }
 
-/* What a query with room for @room ids returns; the ids that are none of @id. */
+/*
+ * Query the programs with room for @room ids.  Sets *@others to the number of ids other
+ * than @id.
+ */
 static int query(int fd, __u32 room, __u32 id, __u32 *others)
 {
 	struct perf_event_query_bpf *query;
@@ -145,7 +154,7 @@ close:
 	close(fd);
 }
 
-/* Nobody else may attach to the tracepoint whose programs are queried. */
+/* Serial: other tests must not attach programs to the queried tracepoint. */
 void serial_test_tp_attach(void)
 {
 	if (test__start_subtest("cookies"))

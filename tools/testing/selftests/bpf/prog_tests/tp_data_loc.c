@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Dynamic fields of a tracepoint's record as dynptrs. */
+/* Test dynptrs for the dynamic fields of a tracepoint's record. */
 #include <sys/wait.h>
 #include <test_progs.h>
 #include "test_tp_data_loc.skel.h"
 
 #define PROGRAM	"/proc/self/exe"
-/* No error that a program stores. */
+/* A value that programs never store as an error. */
 #define NOT_RUN	1
 
-/* Of a child, which waits until it is watched. */
+/* Exec in a child, which first waits until the program watches it. */
 static void exec_watched(int *watched)
 {
 	int go[2];
@@ -74,7 +74,7 @@ static void test_errors(void)
 	test_tp_data_loc__destroy(skel);
 }
 
-/* The record is there also for a program that does not look at its context. */
+/* A program that does not read its context must still get the record. */
 static void test_blind(void)
 {
 	struct test_tp_data_loc *skel = test_tp_data_loc__open_and_load();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the verdict of a BPF program on a tracepoint does to perf events there: those of
- * its own session, which is the process that opened the program's event, and those of
+ * Test how the verdict of a BPF program on a tracepoint affects perf events there: those
+ * of its own session, which is the process that opened the program's event, and those of
  * others.
  */
 #define _GNU_SOURCE
@@ -47,7 +47,7 @@ static void hit(const struct point *point)
 		point->hit();
 }
 
-/* The event for task @pid, 0 for this one, on that CPU or on all with -1. */
+/* Open an event for task @pid, or this task if 0, on @cpu, or all CPUs if -1. */
 static int event_open(const struct point *point, pid_t pid, int cpu, bool inherit)
 {
 	struct perf_event_attr attr = {
@@ -58,7 +58,7 @@ static int event_open(const struct point *point, pid_t pid, int cpu, bool inheri
 	return tp_event_open(&attr, point->event, pid, cpu);
 }
 
-/* What an event of this process sees of this task's hits. */
+/* Number of this task's hits that an event of this process counts. */
 static long count_hits(const struct point *point)
 {
 	int fd = event_open(point, 0, -1, false);
@@ -72,7 +72,7 @@ static long count_hits(const struct point *point)
 	return count;
 }
 
-/* The program _a at the point, and with @both the program _b. */
+/* Attach program _a to the tracepoint, and with @both program _b as well. */
 static struct test_tp_filter *filters_load(const struct point *point, bool both)
 {
 	struct test_tp_filter *skel = test_tp_filter__open();
@@ -105,18 +105,18 @@ static struct test_tp_filter *filters_attach(const struct point *point, bool bot
 	return skel;
 }
 
-/* Another process, which hits the point when it is told to. */
+/* Another process, which hits the tracepoint on request. */
 struct stranger {
 	pid_t pid;
 	int order[2], answer[2];
 };
 
-/* What a stranger's event counts of its own hits, and ours of them beside it. */
+/* The stranger's hits as counted by its own event, and by ours. */
 struct counts {
 	long strangers, ours;
 };
 
-/* With @verdict of 0 or 1, the stranger has a program at the point that returns it. */
+/* If @verdict is 0 or 1, the stranger attaches a program that returns it. */
 static bool stranger_start(struct stranger *stranger, const struct point *point, int verdict)
 {
 	struct test_tp_filter *skel = NULL;
@@ -136,7 +136,7 @@ static bool stranger_start(struct stranger *stranger, const struct point *point,
 				_exit(1);
 			skel->bss->verdict_a = verdict;
 		}
-		/* Ready. */
+		/* Report that the stranger is ready. */
 		if (write(stranger->answer[1], "", 1) != 1 ||
 		    read(stranger->order[0], &byte, 1) != 1)
 			_exit(1);
@@ -171,7 +171,10 @@ static void stranger_end(struct stranger *stranger)
 		waitpid(stranger->pid, NULL, 0);
 }
 
-/* A program that returns 0 drops what its own process counts, anything else keeps it. */
+/*
+ * A program that returns 0 must drop the hits for events of its own process; any other
+ * value keeps them.
+ */
 static void test_own_events(const struct point *point)
 {
 	struct test_tp_filter *skel = filters_attach(point, false);
@@ -186,7 +189,7 @@ static void test_own_events(const struct point *point)
 	test_tp_filter__destroy(skel);
 }
 
-/* And nothing of anybody else, although it runs for their hits. */
+/* It must not drop hits for events of other processes, although it runs for their hits. */
 static void test_events_of_others(const struct point *point)
 {
 	struct test_tp_filter *skel = filters_attach(point, false);
@@ -207,7 +210,7 @@ static void test_events_of_others(const struct point *point)
 	test_tp_filter__destroy(skel);
 }
 
-/* Two sessions, which disagree about the same hits. */
+/* Two sessions return different verdicts for the same hits. */
 static void test_two_sessions(const struct point *point)
 {
 	struct test_tp_filter *skel = filters_attach(point, false);
@@ -230,7 +233,7 @@ static void test_two_sessions(const struct point *point)
 	test_tp_filter__destroy(skel);
 }
 
-/* What an event that a child inherits counts. */
+/* Number of hits of a child that an inherited event counts. */
 static long count_hits_of_child(const struct point *point)
 {
 	int fd = event_open(point, 0, -1, true);
@@ -250,7 +253,7 @@ static long count_hits_of_child(const struct point *point)
 	return count;
 }
 
-/* It belongs to the session that opened it, and to no other. */
+/* An inherited event must belong to the session that opened its parent, and to no other. */
 static void test_inherited_events(const struct point *point)
 {
 	struct test_tp_filter *skel = filters_attach(point, false);
@@ -268,7 +271,10 @@ static void test_inherited_events(const struct point *point)
 	test_tp_filter__destroy(skel);
 }
 
-/* A program runs as long as the event that it is attached through, not as its children. */
+/*
+ * A program must run as long as the event that it is attached through, whatever its
+ * children do.
+ */
 static void test_child_leaves_program(const struct point *point)
 {
 	struct test_tp_filter *skel = filters_load(point, false);
@@ -296,7 +302,10 @@ static void test_child_leaves_program(const struct point *point)
 	test_tp_filter__destroy(skel);
 }
 
-/* All but 0 means to keep the record, so two that keep it do not drop it together. */
+/*
+ * Any value but 0 keeps the record, so two programs that keep it must not drop it
+ * together.
+ */
 static void test_verdicts_are_logical(const struct point *point)
 {
 	static const int pairs[][2] = { { 1, 2 }, { 2, 1 }, { 4, 8 }, { 1, 1 }, { -2, 1 } };
@@ -339,9 +348,9 @@ static bool wait_until_asleep(pid_t pid)
 }
 
 /*
- * A wake-up counts for the task that is woken, by events of its own. So do the few that
- * an interrupt makes while that task runs; they stay far below the wake-ups themselves,
- * which would be doubled if they counted for both.
+ * Events of a woken task must count its wake-ups once.  They also count the few wake-ups
+ * that interrupts make while the task runs.  Those are far fewer than the wake-ups of the
+ * task, whose number would double if they counted for both tasks.
  */
 static void test_events_of_woken_task(void)
 {
@@ -354,7 +363,7 @@ static void test_events_of_woken_task(void)
 	char byte;
 
 	sched_getaffinity(0, sizeof(old), &old);
-	/* The program's event is on the first CPU: all of this is on another one. */
+	/* The program's event is on the first CPU, so run all of this on another one. */
 	CPU_ZERO(&one);
 	CPU_SET(1, &one);
 	if (sched_setaffinity(0, sizeof(one), &one)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The fields common_* of a tracepoint's record, as programs read them. */
+/* Test that programs can read the common_* fields of a tracepoint's record. */
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <test_progs.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Programs of tracepoints that are hit while another program runs on the CPU, or a task
- * there is in a system call on a map: who runs, and who is counted as missed.
+ * Test tracepoint hits while another program runs on the CPU, or while a task there is in
+ * a system call on a map: which programs run, and which are counted as missed.
  */
 #include <sched.h>
 #include <sys/syscall.h>
@@ -11,7 +11,7 @@
 
 #define IN_A_SYSTEM_CALL	1
 #define IN_AN_INTERRUPT		2
-/* So many interrupts at least come into what is tested. */
+/* Minimum number of interrupts in the tested code. */
 #define ENOUGH			20
 #define SECONDS_MAX		60
 #define TURNS			(1 << 20)
@@ -66,7 +66,7 @@ static void update_map(struct test_tp_nest *skel)
 	bpf_map_update_elem(bpf_map__fd(skel->maps.larges), &key, value, BPF_ANY);
 }
 
-/* Do it over and over until *@count is ENOUGH, or the time is up. */
+/* Call @once until *@count reaches ENOUGH or the time is up. */
 static void repeat(struct test_tp_nest *skel, void (*once)(struct test_tp_nest *skel),
 		   const volatile __u64 *count)
 {
@@ -76,7 +76,7 @@ static void repeat(struct test_tp_nest *skel, void (*once)(struct test_tp_nest *
 		once(skel);
 }
 
-/* An interrupt's program runs though it came into one of a system call. */
+/* A program must run in an interrupt of another program. */
 static void test_in_a_program(void)
 {
 	struct bpf_link *call = NULL, *timer = NULL;
@@ -97,7 +97,7 @@ static void test_in_a_program(void)
 	test_tp_nest__destroy(skel);
 }
 
-/* But not one that came into itself. */
+/* A program must not run in an interrupt of itself. */
 static void test_in_itself(void)
 {
 	struct bpf_link *call = NULL, *timer = NULL;
@@ -119,7 +119,10 @@ static void test_in_itself(void)
 	test_tp_nest__destroy(skel);
 }
 
-/* The interrupts of a task that is in system calls on a map nearly all of the time. */
+/*
+ * Programs must run in interrupts of system calls on a map, where this task spends most
+ * of its time.
+ */
 static void test_in_map_call(void)
 {
 	struct test_tp_nest *skel = nest_load();
@@ -138,7 +141,7 @@ static void test_in_map_call(void)
 	test_tp_nest__destroy(skel);
 }
 
-/* Each update allocates with the lock of the map held: no program may run there. */
+/* Each update allocates memory with the lock of the map held; no program may run there. */
 static void test_in_map_lock(void)
 {
 	struct test_tp_nest *skel = nest_load();
@@ -152,21 +155,24 @@ static void test_in_map_lock(void)
 		for (i = 0; i < ENOUGH; i++)
 			update_trie(skel);
 		ASSERT_GE(misses(skel->progs.allocated), ENOUGH, "misses");
-		/* The system call itself allocates before and after. */
+		/* The system call also allocates without the lock. */
 		ASSERT_GT(skel->bss->calls, 0, "calls");
 	}
 	bpf_link__destroy(allocated);
 	test_tp_nest__destroy(skel);
 }
 
-/* A hit that comes out of a program is neither counted nor seen by programs, but told. */
+/*
+ * Neither programs nor events may see a hit that a program causes.  The program must
+ * count it as missed, the event as lost.
+ */
 static void test_in_a_helper(void)
 {
 	struct bpf_link *print = NULL, *printed = NULL;
 	struct test_tp_nest *skel = nest_load();
 	struct perf_event_attr attr = { .read_format = PERF_FORMAT_LOST };
 	struct { __u64 value, lost; } read_value = {};
-	/* bpf_printk() hits it. */
+	/* bpf_printk() hits this tracepoint. */
 	int fd = tp_event_open(&attr, "bpf_trace/bpf_trace_printk", 0, -1), i;
 
 	if (!skel)
@@ -190,7 +196,7 @@ close:
 	close(fd);
 }
 
-/* Counters are those of one CPU. */
+/* Serial, as the counters are per CPU. */
 void serial_test_tp_nest(void)
 {
 	cpu_set_t old, one;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * perf makes no record of a hit if no program and no event can read it. All that can find
- * it right: programs, those that are attached to them, and events with a ring buffer.
+ * perf builds no record of a hit if no program and no event can read it.  Test that all
+ * readers still find the right record: programs, programs attached to them, and events
+ * with a ring buffer.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -15,7 +16,7 @@
 #define EVENT	"task/task_rename"
 #define HITS	10
 
-/* A sample of PERF_SAMPLE_RAW, up to the first field of its own. */
+/* A sample with PERF_SAMPLE_RAW, up to the first field of the tracepoint. */
 struct sample {
 	struct perf_event_header header;
 	__u32 size;
@@ -46,7 +47,10 @@ static void hit_often(void)
 		hit();
 }
 
-/* With these attached in this order, the one that reads finds the right pid. */
+/*
+ * With these programs attached in this order, the one that reads the record must find the
+ * right pid.
+ */
 static void check_pid(struct test_tp_no_record *skel, struct bpf_program *first,
 		      struct bpf_program *second)
 {
@@ -76,7 +80,10 @@ static void test_reader(const char *name)
 	test_tp_no_record__destroy(skel);
 }
 
-/* While it is attached, and for as long as that. */
+/*
+ * A reader must find the record while it is attached, and no hit may be lost before or
+ * after.
+ */
 static void test_reader_comes_and_goes(void)
 {
 	struct test_tp_no_record *skel = load();
@@ -130,7 +137,7 @@ static void *hit_all_the_time(void *arg)
 	return NULL;
 }
 
-/* Another thread hits the tracepoint the whole time: no program may go without a record. */
+/* Another thread keeps hitting the tracepoint; no run of the program may miss its record. */
 static void test_attached_program(const char *name, const char *target_name)
 {
 	struct test_tp_no_record_ext *ext = NULL;
@@ -229,7 +236,7 @@ static void count_signal(int signal)
 	nr_signals++;
 }
 
-/* With a program that reads nothing, an event takes the hits that it takes without. */
+/* A program that reads nothing must not change which hits an event takes. */
 static void check_count(const char *name, struct perf_event_attr *attr, int limit, long count,
 			int signals)
 {

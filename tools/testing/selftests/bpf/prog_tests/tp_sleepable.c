@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* BPF programs of system call tracepoints that may sleep, to read what is not resident. */
+/*
+ * Test sleepable BPF programs on system call tracepoints, which can read memory that is
+ * not resident.
+ */
 #define _GNU_SOURCE
 #include <linux/userfaultfd.h>
 #include <poll.h>
@@ -16,16 +19,16 @@
 
 #define PAGE_SIZE	4096
 #define HITS		100
-/* No error that a program stores. */
+/* A value that programs never store as an error. */
 #define NOT_RUN		1
-/* Sleepable programs of one event. */
+/* Maximum number of sleepable programs of one event. */
 #define MOST		64
-/* A CPU that goes off while a task of it sleeps. */
+/* CPU that goes offline while a task on it sleeps. */
 #define ELSEWHERE	1
 
 #define ENTER		"syscalls/sys_enter_access"
 
-/* In a page of the test's own file. */
+/* A path in a page of the test's own file. */
 static const char file_page[PAGE_SIZE] __attribute__((aligned(PAGE_SIZE))) = "/none/in/file";
 static const char fault_path[] = "/none/in/fault";
 
@@ -74,7 +77,10 @@ static void page_out(void)
 	ASSERT_OK(madvise((void *)file_page, PAGE_SIZE, MADV_PAGEOUT), "page out");
 }
 
-/* A program that may not sleep shows that the page is out. */
+/*
+ * A program that may not sleep must fail to read the page, which shows that it is not
+ * resident.
+ */
 static void test_paged_out(void)
 {
 	struct test_tp_sleepable *skel = load();
@@ -96,7 +102,7 @@ static void test_paged_out(void)
 	ASSERT_STREQ(skel->bss->path, file_page, "path");
 	ASSERT_EQ(skel->bss->type, tp_event_id(ENTER), "common_type");
 	ASSERT_GT(skel->bss->stack, 0, "stack");
-	/* It ran after the one that sleeps. */
+	/* It must have run after the sleepable program. */
 	ASSERT_EQ(skel->bss->plain_order, 1, "order");
 	ASSERT_STREQ(skel->bss->plain_path, file_page, "resident now");
 out:
@@ -118,7 +124,7 @@ static void test_exit(void)
 	ASSERT_OK(skel->bss->err, "copy");
 	ASSERT_STREQ(skel->bss->exit_path, file_page, "path");
 	ASSERT_EQ(skel->bss->ret, -ENOENT, "ret");
-	/* What no page is behind is an error, and the call goes on. */
+	/* Reading an unmapped address must fail, and the system call must continue. */
 	hit((const char *)8);
 	ASSERT_EQ(skel->bss->err, -EFAULT, "no page");
 	ASSERT_EQ(skel->bss->ret, -EFAULT, "ret of no page");
@@ -127,12 +133,12 @@ out:
 	test_tp_sleepable__destroy(skel);
 }
 
-/* A page that appears when it is asked for, and when the test says so. */
+/* A page whose fault the test resolves when it chooses. */
 struct fault {
 	pthread_t asked;
 	char *page;
 	int fd;
-	/* Where to wait once somebody has asked. */
+	/* Pipes for the handshake after the page was requested. */
 	int go[2], seen[2];
 };
 
@@ -208,7 +214,7 @@ static void *hit_fault(void *arg)
 	return NULL;
 }
 
-/* On another CPU than those that hit meanwhile, if there is one. */
+/* Hit on another CPU than the tasks that hit meanwhile, if there is one. */
 static void *hit_fault_elsewhere(void *arg)
 {
 	cpu_set_t cpus;
@@ -238,7 +244,7 @@ out:
 	test_tp_sleepable__destroy(skel);
 }
 
-/* While a task sleeps in a program, others hit, and all programs and events go. */
+/* While a task sleeps in a program, others hit, and all programs and events are removed. */
 static void test_detach_asleep(void)
 {
 	struct test_tp_sleepable *skel = load();
@@ -271,7 +277,7 @@ static void test_detach_asleep(void)
 	hit_often();
 	ASSERT_EQ(skel->bss->hits, HITS, "detached");
 	ASSERT_EQ(tp_event_count(fd), HITS, "not dropped");
-	/* The last event of the session that the sleeper's hit will drop. */
+	/* Close the last event of the session for which the sleeper's hit will be dropped. */
 	close(fd);
 	usleep(100000);
 	fault_go(&fault);
@@ -289,7 +295,10 @@ static void *switch_off(void *arg)
 	return NULL;
 }
 
-/* A CPU does not go off while a task of it sleeps in a program, and does so afterwards. */
+/*
+ * A CPU must not go offline while a task on it sleeps in a program, but must do so
+ * afterwards.
+ */
 static void test_offline_asleep(void)
 {
 	struct test_tp_sleepable *skel = load();
@@ -317,7 +326,7 @@ out:
 	test_tp_sleepable__destroy(skel);
 }
 
-/* A child that opens an event of its own for this task and says what it counted. */
+/* Start a child that opens its own event for this task and reports what it counted. */
 static pid_t stranger_start(int *order, int *answer)
 {
 	int to[2], from[2];
@@ -390,7 +399,7 @@ static void test_verdicts(void)
 	check_verdict(0, 0, 0);
 }
 
-/* A program that may not sleep cannot reach one that may. */
+/* A program that may not sleep must not be able to tail-call a sleepable one. */
 static void check_no_tail_call(struct test_tp_sleepable *skel)
 {
 	int map = bpf_map_create(BPF_MAP_TYPE_PROG_ARRAY, "progs", sizeof(int), sizeof(int), 1,

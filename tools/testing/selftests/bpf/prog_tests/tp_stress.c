@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Programs come to tracepoints and go, events are opened and closed, inherited and
- * sampled, and CPUs go off and on, while tasks hit the tracepoints. Nobody's verdict may
- * reach a witness, which opened events of its own and attached nothing.
+ * Attach and detach programs, open, close, inherit and sample events, and take CPUs
+ * offline and online, while tasks hit the tracepoints.  A witness opens its own events
+ * and attaches no programs; no verdict may affect its events.
  *
- * TP_STRESS_SECONDS says how long, TP_STRESS_SEED makes another run.
+ * TP_STRESS_SECONDS sets the duration, TP_STRESS_SEED the random seed.
  */
 #define _GNU_SOURCE
 #include <sys/ioctl.h>
@@ -24,7 +24,7 @@
 #define ATTACHERS	3
 #define WITNESSES	2
 #define OPEN_MAX	24
-/* Pages of a ring buffer, and the one of its header. */
+/* Pages of a ring buffer, with its header page. */
 #define RING_SIZE	((8 + 1) * PAGE_SIZE)
 
 static const char file_page[PAGE_SIZE] __attribute__((aligned(PAGE_SIZE))) = "/none/in/file";
@@ -57,7 +57,7 @@ static void rename_once(unsigned int i)
 	prctl(PR_SET_NAME, i % 2 ? "stress" : "test_progs");
 }
 
-/* Hit all points, the page of the path resident or not. */
+/* Hit all tracepoints, with the page of the path resident or not. */
 static int run_hitter(time_t end, unsigned int random)
 {
 	unsigned int i;
@@ -74,7 +74,7 @@ static int run_hitter(time_t end, unsigned int random)
 	return 0;
 }
 
-/* A child inherits an event, and so does its own; both hit the tracepoint. */
+/* A child and a grandchild inherit an event, and both hit the tracepoint. */
 static void fork_twice(void)
 {
 	pid_t pid = fork();
@@ -126,7 +126,7 @@ static void open_event(struct opened *opened, unsigned int *random)
 		opened->ring = NULL;
 }
 
-/* Fails if it is attached there with this cookie already. */
+/* Attach a program.  Fails if it is already attached there with this cookie. */
 static void attach_program(struct opened *opened, struct test_tp_stress *skel,
 			   unsigned int *random)
 {
@@ -175,7 +175,7 @@ static int run_attacher(time_t end, unsigned int random)
 	return 0;
 }
 
-/* What it hits is what it counts. */
+/* The events of a witness must count exactly its own hits. */
 static int run_witness(time_t end, unsigned int random)
 {
 	struct perf_event_attr attr = {};

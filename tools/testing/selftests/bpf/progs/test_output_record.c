@@ -6,7 +6,7 @@
 
 char _license[] SEC("license") = "GPL";
 
-/* libbpf wants a structure, and does not look into it. */
+/* libbpf needs a structure of this name, but not its fields. */
 struct bpf_map {
 	__u32 id;
 };
@@ -46,7 +46,7 @@ struct {
 	__uint(value_size, DEPTH * sizeof(struct bpf_stack_build_id));
 } build_ids SEC(".maps");
 
-/* What a program passes to bpf_output_record(): the structure, then the first piece. */
+/* Memory that a program passes to bpf_output_record(): the structure and the first piece. */
 struct head {
 	struct record rec;
 	char bytes[HEAD_MAX];
@@ -76,7 +76,7 @@ bool with_data = false, store = false, empty_dynptr = false;
 long ret = 0;
 __u64 hits = 0;
 long kernel_id = 0, user_id = 0;
-/* What bpf_get_stack() says in the same hit, and its bytes */
+/* Frames that bpf_get_stack() returns in the same hit, and their size */
 __u64 kernel_frames[DEPTH], user_frames[DEPTH];
 long kernel_bytes = 0, user_bytes = 0;
 
@@ -130,13 +130,13 @@ int output_mem(void *ctx)
 		ret = output(head, NULL);
 		return 0;
 	}
-	/* Unknown flags make an empty one. */
+	/* Unknown flags result in an empty dynptr. */
 	bpf_dynptr_from_mem(bytes, size, empty_dynptr, &data);
 	ret = output(head, &data);
 	return 0;
 }
 
-/* Write a part of the packet that @data is of. */
+/* Write a part of the packet that @data refers to. */
 static __always_inline void output_packet(struct bpf_dynptr *data)
 {
 	struct head *head;
@@ -170,7 +170,7 @@ int output_skb(struct __sk_buff *skb)
 	return 0;
 }
 
-/* Types of programs that may not: the verifier says so. */
+/* The verifier must refuse these program types. */
 SEC("?cgroup/sysctl")
 int output_sysctl(void *ctx)
 {
@@ -179,7 +179,7 @@ int output_sysctl(void *ctx)
 	return bpf_output_record((void *)&ring, &rec, sizeof(rec), NULL, NULL);
 }
 
-/* It gets maps that nobody gave to it. */
+/* Iterators reach maps that were not given to them. */
 SEC("?iter/bpf_map")
 int output_iter(void *ctx)
 {
@@ -188,7 +188,7 @@ int output_iter(void *ctx)
 	return bpf_output_record((void *)&ring, &rec, sizeof(rec), NULL, NULL);
 }
 
-/* Less memory than the size says */
+/* The memory is smaller than the size. */
 SEC("?tp/syscalls/sys_enter_getpgid")
 int output_beyond(void *ctx)
 {
@@ -198,7 +198,7 @@ int output_beyond(void *ctx)
 				 NULL);
 }
 
-/* A pointer to nothing */
+/* An invalid pointer */
 SEC("?tp/syscalls/sys_enter_getpgid")
 int output_null(void *ctx)
 {

@@ -4,7 +4,7 @@
 
 char _license[] SEC("license") = "GPL";
 
-/* More than a record can have */
+/* More than fits in a record */
 #define PAYLOAD_SIZE	(128 << 10)
 
 struct {

@@ -83,7 +83,7 @@ int read_beyond(struct exec_args *ctx)
 	return 1;
 }
 
-/* It never looks at its context. */
+/* This program never reads its context. */
 SEC("tp/sched/sched_process_exec")
 int read_blind(void *ctx)
 {
@@ -97,7 +97,7 @@ int read_blind(void *ctx)
 	return 1;
 }
 
-/* Not a tracepoint. */
+/* Not a program on a tracepoint, so the verifier must refuse the call. */
 SEC("?kprobe/do_nanosleep")
 int kprobe_reads(void *ctx)
 {

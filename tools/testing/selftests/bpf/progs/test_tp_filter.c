@@ -32,7 +32,7 @@ static int filter_b(void)
 	return verdict_b;
 }
 
-/* Of each kind of tracepoint: a system call's, and one whose record is a macro's. */
+/* One tracepoint of each kind: a system call's, and one whose record a macro builds. */
 SEC("tp/syscalls/sys_enter_getpgid")
 int enter_a(void *ctx)
 {

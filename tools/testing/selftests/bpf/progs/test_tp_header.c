@@ -4,7 +4,7 @@
 
 char _license[] SEC("license") = "GPL";
 
-/* What the format file of each tracepoint begins with. */
+/* The first fields in the format file of each tracepoint. */
 struct header {
 	__u16 common_type;
 	__u8 common_flags;
@@ -39,7 +39,7 @@ static int read_header(const struct header *ctx)
 	common_flags = ctx->common_flags;
 	common_preempt_count = ctx->common_preempt_count;
 	common_pid = ctx->common_pid;
-	/* The registers that this begins with are near the header. */
+	/* The registers from which this walk starts are stored next to the header. */
 	stack_bytes = bpf_get_stack((void *)ctx, stack, sizeof(stack), 0);
 	hits++;
 	return 1;
@@ -63,7 +63,7 @@ int rename_task(struct header *ctx)
 	return read_header(ctx);
 }
 
-/* Reads nothing itself. */
+/* This program reads nothing itself. */
 SEC("tp/task/task_rename")
 int jump(struct header *ctx)
 {

@@ -10,7 +10,7 @@ char _license[] SEC("license") = "GPL";
 int watched = 0;
 int turns = 0;
 
-/* state: a program is in its loop; how often it is there at a time */
+/* state: whether a program is in its loop, and number of programs that run now */
 int inside = 0;
 int depth = 0;
 
@@ -26,7 +26,7 @@ struct prefix {
 	__u32 data;
 };
 
-/* It allocates with its lock held. */
+/* A map that allocates with its lock held. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -35,7 +35,7 @@ struct {
 	__type(value, __u64);
 } trie SEC(".maps");
 
-/* What a system call on a map copies, with interrupts on. */
+/* A large value, which system calls on a map copy with interrupts enabled. */
 struct large {
 	char bytes[1 << 16];
 };
@@ -53,7 +53,7 @@ static int turn(__u32 index, void *ctx)
 	return 0;
 }
 
-/* By system call it runs for long; the same program may be on the timer as well. */
+/* In a system call this runs for long.  The same program may be attached to the timer too. */
 SEC("tp/syscalls/sys_enter_getpgid")
 int linger(void *ctx)
 {
@@ -83,7 +83,7 @@ int tick(void *ctx)
 	return 1;
 }
 
-/* It allocates nothing itself. */
+/* This program allocates no memory itself. */
 SEC("tp/kmem/kmalloc")
 int allocated(void *ctx)
 {
@@ -94,7 +94,7 @@ int allocated(void *ctx)
 	return 1;
 }
 
-/* A helper that hits a tracepoint, out of a program. */
+/* A program that hits a tracepoint through a helper. */
 SEC("tp/syscalls/sys_enter_getpgid")
 int print(void *ctx)
 {

@@ -7,17 +7,17 @@
 
 char _license[] SEC("license") = "GPL";
 
-/* What a hit of task:task_rename by itself begins with. */
+/* First fields of the record of task:task_rename. */
 struct rename {
 	__u64 common;
 	__s32 pid;
 };
 
-/* inputs: whose hits; what the verifier does not know */
+/* inputs: task whose hits count, and a value that the verifier does not know */
 __s32 self = 0;
 int zero = 0;
 
-/* outputs: the pid in a record, if it was that; this process's hits; those with a record */
+/* outputs: pid in the record if it is the right one, number of hits, hits with a record */
 __s32 pid = 0;
 __u64 hits = 0;
 __u64 records = 0;
@@ -36,14 +36,17 @@ static __always_inline int count_hit(void)
 	return 1;
 }
 
-/* The tag lets others replace it. */
+/* The tag lets extension programs replace this function. */
 SEC("tp/task/task_rename")
 int reads_nothing(struct rename *ctx __arg_ctx)
 {
 	return count_hit();
 }
 
-/* Without it, others read the context as a number, for which a kernel needs no BTF. */
+/*
+ * Without the tag, extension programs read the context as a number, which needs no kernel
+ * BTF.
+ */
 SEC("tp/task/task_rename")
 int reads_nothing_either(struct rename *ctx)
 {
@@ -124,7 +127,7 @@ __naked int from_the_stack(void)
 		      : __clobber_all);
 }
 
-/* From the register itself, after instructions that do not overwrite it. */
+/* Read the context register after instructions that do not overwrite it. */
 SEC("tp/task/task_rename")
 __naked int late(void)
 {

@@ -10,7 +10,7 @@ struct rename {
 	__s32 pid;
 };
 
-/* input: whose hits; output: the pid in a record, if it was that */
+/* input: task whose hits count; output: pid in the record if it is the right one */
 __s32 self = 0;
 __s32 pid = 0;
 

@@ -8,12 +8,12 @@ char _license[] SEC("license") = "GPL";
 
 #define PATH_MAX	64
 
-/* inputs: whose hits count, and what programs return then */
+/* inputs: process whose hits count, and return value of the programs for them */
 int watched = 0;
 int verdict = 0;
 int plain_verdict = 0;
 
-/* outputs; a program's last error is that of its last hit */
+/* outputs; each error is that of the program's last hit */
 int hits = 0;
 int exit_hits = 0;
 int plain_hits = 0;
@@ -51,7 +51,7 @@ static bool is_watched(void)
 	return bpf_get_current_pid_tgid() >> 32 == watched;
 }
 
-/* What a task passes to access(2). */
+/* Read the path that a task passes to access(2). */
 SEC("tp/syscalls/sys_enter_access")
 int enter_sleepable(struct enter_args *ctx)
 {
@@ -88,7 +88,7 @@ int enter_plain(struct enter_args *ctx)
 	return plain_verdict;
 }
 
-/* Where no program may sleep. */
+/* A tracepoint where no program may sleep. */
 SEC("tp/sched/sched_switch")
 int switch_sleepable(void *ctx)
 {

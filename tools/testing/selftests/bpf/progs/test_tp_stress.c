@@ -25,7 +25,7 @@ struct enter_args {
 	long long args[6];
 };
 
-/* Programs of a kind: some read the record, some do not, and they do not agree. */
+/* Verdict of a program.  Programs disagree; some read the record and some do not. */
 static int verdict(void)
 {
 	return bpf_get_prandom_u32() % 3;
@@ -70,7 +70,7 @@ int exit_call(void *ctx)
 	return verdict();
 }
 
-/* Sleeps. */
+/* This program may sleep. */
 SEC("tp/syscalls/sys_enter_access")
 int enter_access(struct enter_args *ctx)
 {

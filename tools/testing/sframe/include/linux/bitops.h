@@ -2,9 +2,10 @@
 #ifndef _SFRAME_TEST_LINUX_BITOPS_H
 #define _SFRAME_TEST_LINUX_BITOPS_H
 
-static inline int fls(unsigned int x)
+/* The number of the uppermost bit that is set in @word, which is not 0 */
+static inline unsigned long __fls(unsigned long word)
 {
-	return x ? 32 - __builtin_clz(x) : 0;
+	return 8 * sizeof(word) - 1 - __builtin_clzl(word);
 }
 
 #endif /* _SFRAME_TEST_LINUX_BITOPS_H */

@@ -7,7 +7,7 @@
 #include <linux/gfp_types.h>
 #include <linux/overflow.h>
 
-/* The next allocations that succeed, and bytes that are allocated: see built.c. */
+/* The next allocations that succeed, and bytes that are allocated: see memory.c. */
 void *test_alloc(size_t size, int zero);
 void test_free(const void *at);
 

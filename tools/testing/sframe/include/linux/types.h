@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The kernel's names for integers, for kernel/unwind/sframe_decode.c. */
+/* The kernel's names for integers, for kernel/unwind/table.c. */
 #ifndef _SFRAME_TEST_LINUX_TYPES_H
 #define _SFRAME_TEST_LINUX_TYPES_H
 
@@ -18,10 +18,6 @@ typedef int16_t s16;
 typedef int32_t s32;
 typedef int64_t s64;
 
-#define S32_MIN INT32_MIN
-#define S32_MAX INT32_MAX
-#define U32_MAX UINT32_MAX
-
 #ifndef __aligned
 #define __aligned(size) __attribute__((aligned(size)))
 #endif
@@ -32,12 +28,6 @@ typedef int64_t s64;
 #ifndef __always_inline
 #define __always_inline inline __attribute__((always_inline))
 #endif
-#define __user
-#ifndef noinline
-#define noinline __attribute__((noinline))
-#endif
-#define unlikely(condition) __builtin_expect(!!(condition), 0)
-#define likely(condition) __builtin_expect(!!(condition), 1)
 
 struct rcu_head {
 	struct rcu_head *next;
