@@ -60,6 +60,8 @@ KEEP_RUNS = 20
 BOOTS = 3
 BOOT_SECONDS = 120
 MIN_BOOT_SECONDS = 30
+# How QEMU ends when it breaks one of its own assertions, or worse
+EMULATOR_CRASHES = (-signal.SIGABRT, -signal.SIGBUS, -signal.SIGSEGV)
 # How long before the deadline a guest says what its processes wait for
 LATE_SECONDS = 60
 MONITOR_SECONDS = 2
@@ -102,12 +104,13 @@ class Share:
 
 @dataclass
 class Outcome:
-    """Whether a guest's command began, and how the guest ended: by one of the others, status
-    when nothing went wrong."""
+    """Whether a guest's command began, whether the emulator crashed, and how the guest ended: by
+    one of the others, status when nothing went wrong."""
 
     status: int | None = None
     taint: int = 0
     began: bool = False
+    crashed: bool = False
     stuck: bool = False
     timed_out: bool = False
     interrupted: bool = False
@@ -224,6 +227,7 @@ class Guest:
                 end.close()
             try:
                 outcome = Pump(self, process).run()
+                outcome.crashed = process.poll() in EMULATOR_CRASHES
                 if outcome.timed_out or outcome.stuck:
                     self.save_registers()
             finally:
@@ -511,14 +515,15 @@ def emulators_fault(guest: Guest, outcome: Outcome, rules: splat.Rules) -> str:
     CPUs after each. QEMU drops what it has translated of that code before it stores the byte.
     Another emulated CPU that translates in between keeps the breakpoint, runs into it when
     nobody expects it any more, and the kernel stops with "Oops: int3". Or a CPU's timer never
-    fires and what waits for it sleeps for ever. On a loaded machine one boot of a hundred
-    ends so.
+    fires and what waits for it sleeps for ever. Or the kernel moves a PCI device's registers
+    while another emulated CPU looks at QEMU's map of them, and QEMU breaks an assertion. On a
+    loaded machine one boot of a hundred ends so.
     """
     if guest.accel == "kvm" or outcome.began or outcome.interrupted or outcome.timed_out:
         return ""
     log = guest.log()
-    if outcome.stuck:
-        return "" if rules.scan(log) else outcome.complaint
+    if outcome.crashed or outcome.stuck:
+        return "" if rules.scan(log) else outcome.complaint or "the emulator crashed"
     return "it met a breakpoint that its kernel had removed" if "Oops: int3:" in log else ""
 
 

@@ -527,12 +527,15 @@ def boot(first: str, always: bool = False) -> tuple[int | None, int, str]:
 def a_guest_lost_to_the_emulator_boots_again() -> None:
     int3 = "echo '[    2.437897] Oops: int3: 0000 [#1] PREEMPT SMP' >$log"
     begin = "echo begin >&$fd"
-    for what, first in (("breakpoint", f"{int3}; exit"), ("stuck", "exec sleep 1000")):
+    crash = "echo 'physmem.c:1: Assertion failed' >&2; kill -ABRT $$"
+    for what, first in (("breakpoint", f"{int3}; exit"), ("stuck", "exec sleep 1000"), ("crash", crash)):
         status, starts, messages = boot(first)
         expect(what, (status, starts, messages.count("\n")), (0, 2, 1))
         expect_in("message", "booting again", messages)
         expect(f"{what}, each time", boot(first, always=True)[:2], (None, runner.BOOTS))
     for what, first in (("breakpoint of the command", f"{begin}; {int3}; exit"),
+                        ("crash under the command", f"{begin}; {crash}"),
+                        ("QEMU is killed", "kill -KILL $$"),
                         ("command runs long", f"{begin}; sleep 2; echo exit 3 taint 0 >&$fd; exit"),
                         ("other oops", "echo 'Oops: general protection fault: 0000' >$log; exit"),
                         ("stuck with an oops", "echo 'BUG: soft lockup' >$log; exec sleep 1000")):
