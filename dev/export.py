@@ -10,8 +10,8 @@ Write the series as mails into .build/series: one patch per step and a cover let
 
   --signoff 'Name <mail>'  send the mails in that name, with its Signed-off-by
   --build                  build vmlinux after every step that changes files of the kernel,
-                           with the options of series/build.config off and on (x86_64
-                           tinyconfig)
+                           three times: x86_64 tinyconfig (off), with series/build.config
+                           (on), and with series/build-bpf.config as well (bpf)
 
 Examples:
   dev/export
@@ -29,6 +29,7 @@ from pathlib import Path
 from git import Git
 from linux_tree import Tree, __doc__ as variables
 from repository import Step
+from step_builds import build_steps
 from tool import Failure, run_tool, say
 
 # FILE_PATH_CHANGES asks for an edit of MAINTAINERS in every mail that adds a file, even
@@ -294,111 +295,6 @@ def prove_am(tree: Tree, mails: list[Path]) -> None:
     )
 
 
-# vmlinux is built from nothing in these.
-OUTSIDE = (
-    "Documentation/",
-    "MAINTAINERS",
-    "samples/",
-    "tools/bpf/bpftool/",
-    "tools/perf/",
-    "tools/testing/",
-)
-
-
-class StepBuilds:
-    """vmlinux after steps, in one work tree and two object folders, so make stays incremental."""
-
-    def __init__(self, tree: Tree):
-        self.tree = tree
-        self.source = Git(tree.build / "linux-steps")
-        self.fragment = tree.repo.root / "series" / "build.config"
-        self.log = tree.build / "log" / "export-build.log"
-        self.log.parent.mkdir(parents=True, exist_ok=True)
-
-    def run(self, steps: list[tuple[Step, str]]) -> None:
-        if not self.fragment.exists():
-            raise Failure(
-                f"{self.fragment}: missing; list the series' options, CONFIG_...=y, one a line"
-            )
-        base = self.tree.git("rev-parse", "base")
-        self.source = self.tree.work_tree("linux-steps", base)
-        self.log.write_text("")
-        built = 0
-        for number, (step, commit) in enumerate(steps, 1):
-            changed = self.tree.git("diff", "--name-only", "--no-renames", f"{commit}^", commit)
-            if all(path.startswith(OUTSIDE) for path in changed.splitlines()):
-                continue
-            built += 1
-            self.source("checkout", "--quiet", "--force", "--detach", commit)
-            for name, fragment in (("off", None), ("on", self.fragment)):
-                begin = time.monotonic()
-                if not self._build(name, fragment):
-                    raise Failure(
-                        f"step '{step.name}' does not build with its options {name}: "
-                        f"{self._finding()} (whole log: {self.log})"
-                    )
-                say(
-                    f"build: step {number}/{len(steps)} {step.name}, options {name}: {time.monotonic() - begin:.0f} s"
-                )
-        print(f"build: {built} of {len(steps)} steps change the kernel; it builds after each, options off and on")
-
-    def _make(self, out: Path, *args: str) -> bool:
-        with open(self.log, "a") as log:
-            return (
-                subprocess.run(
-                    [
-                        "nice",
-                        "-n",
-                        "5",
-                        "make",
-                        "-s",
-                        "ARCH=x86_64",
-                        "-j2",
-                        f"O={out.resolve()}",
-                        *args,
-                    ],
-                    cwd=self.source.work,
-                    stdout=log,
-                    stderr=subprocess.STDOUT,
-                    check=False,
-                ).returncode
-                == 0
-            )
-
-    def _build(self, name: str, fragment: Path | None) -> bool:
-        out = self.tree.build / "obj" / f"steps-{name}"
-        out.mkdir(parents=True, exist_ok=True)
-        if not self._make(out, "tinyconfig"):
-            return False
-        if fragment:
-            with open(self.log, "a") as log:
-                # Options of later steps are not there yet: merge_config's remarks on them are for the log.
-                merged = subprocess.run(
-                    [
-                        "scripts/kconfig/merge_config.sh",
-                        "-m",
-                        "-Q",
-                        "-O",
-                        str(out.resolve()),
-                        str(out.resolve() / ".config"),
-                        str(fragment.resolve()),
-                    ],
-                    cwd=self.source.work,
-                    stdout=log,
-                    stderr=subprocess.STDOUT,
-                    check=False,
-                )
-            if merged.returncode or not self._make(out, "olddefconfig"):
-                return False
-        return self._make(out, "vmlinux")
-
-    def _finding(self) -> str:
-        for line in self.log.read_text(errors="replace").splitlines():
-            if re.search(r"error|undefined reference|Error \d", line):
-                return line.strip()
-        return "see the log"
-
-
 def main() -> int:
     args, signer, build = sys.argv[1:], "", False
     while args:
@@ -429,7 +325,7 @@ def main() -> int:
     lock.close()
     if build:
         with tree.lock("linux-steps"):
-            StepBuilds(tree).run(steps)
+            build_steps(tree, steps)
     if bad:
         raise Failure(f".build/series: {bad} findings (above)")
     print(f"export: {len(steps)} patches in .build/series")

@@ -31,11 +31,12 @@ olddefconfig: ;
 vmlinux: ; for f in kernel/*.c; do cc $(addprefix -include ,$(wildcard $(O)/.config.h)) -c -o /dev/null $$f || exit 1; done
 .PHONY: tinyconfig olddefconfig vmlinux
 """
-# -O <out> is the third and fourth argument, the fragment the last.
+# -O <out> are the third and fourth argument, .config is the fifth, the fragments follow.
 MERGE = """\
 #!/bin/sh
-for last; do :; done
-sed 's/^CONFIG_\\(.*\\)=y/#define CONFIG_\\1 1/' "$last" > "$4/.config.h"
+out=$4
+shift 5
+sed 's/^CONFIG_\\(.*\\)=y/#define CONFIG_\\1 1/' "$@" > "$out/.config.h"
 """
 CHECKPATCH = """\
 #!/usr/bin/perl
@@ -757,6 +758,7 @@ def export_needs_steps_and_a_cover(t: Toy) -> None:
 
 def export_builds_each_step_of_the_kernel(t: Toy) -> None:
     t.put("series/build.config", "CONFIG_TOY=y\n")
+    t.put("series/build-bpf.config", "CONFIG_TOY_BPF=y\n")
     t.put("series/series", "one\ntwo\nthree\n")
     t.put("series/three/message", "toy: Add three\n\nBecause of two.\n")
     t.put(
@@ -769,6 +771,7 @@ def export_builds_each_step_of_the_kernel(t: Toy) -> None:
     for switch, text in (
         ("on", "#ifdef CONFIG_TOY\n#error broken\n#endif\n"),
         ("off", "#ifndef CONFIG_TOY\n#error broken\n#endif\n"),
+        ("bpf", "#ifdef CONFIG_TOY_BPF\n#error broken\n#endif\n"),
     ):
         t.put("kernel/one.c", text)
         t.ok("tree")
