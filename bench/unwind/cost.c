@@ -7,15 +7,13 @@
  * sample and a frame; these are instructions if the guest's clock counts those.
  */
 #define _GNU_SOURCE
-#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "perf_ring.h"
 
 #ifndef FRAME_BYTES
 #define FRAME_BYTES 8
@@ -23,7 +21,7 @@
 #define SHALLOW	4
 #define DEEP	28
 #define SAMPLES	200
-#define PAGES	64
+#define RING_SIZE	(64 * PERF_RING_PAGE)
 
 /* Functions that make the table, and the lookups in it, as large as in real programs. */
 #define F1(n) __attribute__((used, noinline)) static int filler_##n(int a) \
@@ -33,8 +31,8 @@
 #define F512(n) F64(n##0) F64(n##1) F64(n##2) F64(n##3) F64(n##4) F64(n##5) F64(n##6) F64(n##7)
 F512(0) F512(1)
 
-static int event;
-static struct perf_event_mmap_page *ring;
+static int event = -1;
+static struct perf_ring ring;
 static unsigned long depth_seen;
 
 static double now(void)
@@ -48,22 +46,13 @@ static double now(void)
 /* Number of entries in the callchain of the last sample. */
 static unsigned long last_depth(void)
 {
-	unsigned long size, at, nr = 0;
-	unsigned char *data;
+	static uint64_t words[PERF_RING_WORDS];
+	struct perf_event_header header;
+	unsigned long nr = 0;
 
-	if (!ring)
-		return 0;
-	data = (unsigned char *)ring + ring->data_offset;
-	size = ring->data_size;
-	at = ring->data_tail;
-	while (at < ring->data_head) {
-		struct perf_event_header *header = (void *)(data + at % size);
-
-		if (header->type == PERF_RECORD_SAMPLE)
-			nr = *(unsigned long *)(data + (at + sizeof(*header)) % size);
-		at += header->size;
-	}
-	ring->data_tail = ring->data_head;
+	while (event >= 0 && perf_ring_next(&ring, &header, words))
+		if (header.type == PERF_RECORD_SAMPLE)
+			nr = words[0];
 	return nr;
 }
 
@@ -124,8 +113,7 @@ static int open_event(int with_stack)
 	}
 	fclose(file);
 	event = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
-	ring = mmap(NULL, (1 + PAGES) * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, event, 0);
-	if (event < 0 || ring == MAP_FAILED) {
+	if (event < 0 || !perf_ring_map(&ring, event, RING_SIZE)) {
 		perror("perf_event_open");
 		exit(2);
 	}

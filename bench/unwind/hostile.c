@@ -9,12 +9,10 @@
  * them.
  */
 #define _GNU_SOURCE
-#include <linux/perf_event.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -23,6 +21,7 @@
 
 #include <linux/sframe.h>
 
+#include "perf_ring.h"
 #include "sframe_format.h"
 
 #ifndef PR_ADD_SFRAME
@@ -32,7 +31,7 @@
 #define FRAMES		1024
 #define BYTES		(FRAMES + 128)
 #define TEXT_BYTES	(1 << 16)
-#define PAGES		64
+#define RING_SIZE	(64 * PERF_RING_PAGE)
 #define ROUNDS		20
 
 /* mov $SYS_getppid, %eax; xchg %rsp, %rdi; syscall; xchg %rsp, %rdi; ret */
@@ -117,29 +116,26 @@ static double now(void)
 }
 
 /* Minimum time of several samples in the code at @entry.  Sets @depth to the last depth. */
-static double sample(uint8_t *entry, uint64_t *stack, struct perf_event_mmap_page *ring,
+static double sample(uint8_t *entry, uint64_t *stack, struct perf_ring *ring,
 		     unsigned long *depth)
 {
+	static uint64_t words[PERF_RING_WORDS];
+	struct perf_event_header header;
 	double best = 1e18;
 
 	for (int i = 0; i < ROUNDS; i++) {
-		uint8_t *data = (uint8_t *)ring + (ring ? ring->data_offset : 0);
 		double start = now(), cost;
 
 		((void (*)(void *))entry)(stack);
 		cost = now() - start;
 		best = cost < best ? cost : best;
-		if (!ring)
-			continue;
-		*depth = *(uint64_t *)(data + (ring->data_tail +
-					       sizeof(struct perf_event_header)) %
-				       ring->data_size);
-		ring->data_tail = ring->data_head;
+		if (ring && perf_ring_next(ring, &header, words))
+			*depth = words[0];
 	}
 	return best;
 }
 
-static struct perf_event_mmap_page *open_event(void)
+static void open_event(struct perf_ring *ring)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_TRACEPOINT,
@@ -150,17 +146,14 @@ static struct perf_event_mmap_page *open_event(void)
 		.sample_max_stack = FRAMES,
 	};
 	FILE *file = fopen("/sys/kernel/tracing/events/syscalls/sys_enter_getppid/id", "r");
-	void *ring;
 	int event;
 
 	if (!file || fscanf(file, "%llu", &attr.config) != 1)
 		fail("sys_enter_getppid");
 	fclose(file);
 	event = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
-	ring = mmap(NULL, (1 + PAGES) * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, event, 0);
-	if (event < 0 || ring == MAP_FAILED)
+	if (event < 0 || !perf_ring_map(ring, event, RING_SIZE))
 		fail("perf_event_open");
-	return ring;
 }
 
 /* Each frame is two words: the address of the next frame, and a return address. */
@@ -187,7 +180,7 @@ static void fill_by_guess(uint64_t *stack, uint8_t *text)
 
 /* Print the cost of a sample; @none is the time of the system call without an event. */
 static void measure(const char *name, uint8_t *text, uint64_t *stack, double none,
-		    struct perf_event_mmap_page *ring)
+		    struct perf_ring *ring)
 {
 	unsigned long frames = 0;
 	double deep;
@@ -206,7 +199,7 @@ int main(void)
 		.text_start = (uintptr_t)text,
 		.text_size = TEXT_BYTES,
 	};
-	struct perf_event_mmap_page *ring;
+	struct perf_ring ring;
 	double none;
 
 	make_table(&region, text);
@@ -214,11 +207,11 @@ int main(void)
 		fail("PR_ADD_SFRAME");
 	memcpy(text, code, sizeof(code));
 	none = sample(text, stack, NULL, NULL);
-	ring = open_event();
+	open_event(&ring);
 	fill_by_table(stack, text);
-	measure("hostile table", text, stack, none, ring);
+	measure("hostile table", text, stack, none, &ring);
 	text = map(TEXT_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC);
 	fill_by_guess(stack, text);
-	measure("hostile stack", text, stack, none, ring);
+	measure("hostile stack", text, stack, none, &ring);
 	return 0;
 }

@@ -8,17 +8,17 @@
 #include "same_frames.h"
 
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "perf_ring.h"
 
 /* Each ring has room for 500 dumps. */
 #define RING_SIZE	(1ul << 25)
@@ -27,21 +27,16 @@
 /* The kernel's limit */
 #define STACK_SIZE	65528
 
-/* Bits of the flags that follow perf_event_attr::read_format */
-#define ATTR_DEFER_CALLCHAIN	(1ull << 38)
-#define ATTR_DEFER_OUTPUT	(1ull << 39)
-#define FLAGS_OFFSET		(offsetof(struct perf_event_attr, read_format) + 8)
-
 /* AX to IP and R8 to R15. */
 #define REGS_MASK	0xff01ffull
 
-struct ring {
-	int				fd;
-	struct perf_event_mmap_page	*page;
+struct event_ring {
+	int			fd;
+	struct perf_ring	ring;
 };
 
 static unsigned int cpus;
-static struct ring rings[MAX_CPUS];
+static struct event_ring rings[MAX_CPUS];
 
 static double clock_seconds(void)
 {
@@ -51,7 +46,7 @@ static double clock_seconds(void)
 	return time.tv_sec + time.tv_nsec / 1e9;
 }
 
-static void ring_open(struct ring *ring, pid_t pid, int cpu, unsigned int frequency,
+static void ring_open(struct event_ring *event, pid_t pid, int cpu, unsigned int frequency,
 		      enum walk walk)
 {
 	struct perf_event_attr attr = {
@@ -83,33 +78,15 @@ static void ring_open(struct ring *ring, pid_t pid, int cpu, unsigned int freque
 		.sample_regs_user = REGS_MASK,
 		.sample_stack_user = STACK_SIZE,
 	};
-	uint64_t flags;
 
-	memcpy(&flags, (char *)&attr + FLAGS_OFFSET, sizeof(flags));
 	if (walk == WALK_DEFERRED)
-		flags |= ATTR_DEFER_CALLCHAIN | ATTR_DEFER_OUTPUT;
-	memcpy((char *)&attr + FLAGS_OFFSET, &flags, sizeof(flags));
-
-	ring->fd = syscall(__NR_perf_event_open, &attr, pid, cpu, -1,
-			   PERF_FLAG_FD_CLOEXEC);
-	if (ring->fd < 0)
+		perf_attr_add_flags(&attr, ATTR_DEFER_CALLCHAIN | ATTR_DEFER_OUTPUT);
+	event->fd = syscall(__NR_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (event->fd < 0)
 		die(errno == EINVAL ? "the kernel has no deferred callchains" :
 		    "perf_event_open");
-	ring->page = mmap(NULL, getpagesize() + RING_SIZE, PROT_READ | PROT_WRITE,
-			  MAP_SHARED, ring->fd, 0);
-	if (ring->page == MAP_FAILED)
+	if (!perf_ring_map(&event->ring, event->fd, RING_SIZE))
 		die("the ring of a CPU");
-}
-
-static void ring_copy_out(const struct ring *ring, uint64_t at, void *to, size_t len)
-{
-	const char *data = (const char *)ring->page + getpagesize();
-	size_t start = at % RING_SIZE, first = RING_SIZE - start;
-
-	if (first > len)
-		first = len;
-	memcpy(to, data + start, first);
-	memcpy((char *)to + first, data, len - first);
 }
 
 /*
@@ -175,29 +152,15 @@ static void take_record(struct recording *to, const struct perf_event_header *he
 	}
 }
 
-static void ring_drain(struct recording *to, struct ring *ring)
-{
-	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
-	uint64_t tail = ring->page->data_tail;
-	static uint64_t words[8192];
-
-	while (tail != head) {
-		struct perf_event_header header;
-		size_t len;
-
-		ring_copy_out(ring, tail, &header, sizeof(header));
-		len = header.size - sizeof(header);
-		ring_copy_out(ring, tail + sizeof(header), words, len);
-		take_record(to, &header, words, len / sizeof(*words));
-		tail += header.size;
-		__atomic_store_n(&ring->page->data_tail, tail, __ATOMIC_RELEASE);
-	}
-}
-
 static void rings_drain(struct recording *to)
 {
+	static uint64_t words[PERF_RING_WORDS];
+	struct perf_event_header header;
+
 	for (unsigned int i = 0; i < cpus; i++)
-		ring_drain(to, &rings[i]);
+		while (perf_ring_next(&rings[i].ring, &header, words))
+			take_record(to, &header, words,
+				    (header.size - sizeof(header)) / sizeof(*words));
 }
 
 static int by_time(const void *a, const void *b)

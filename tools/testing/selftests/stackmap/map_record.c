@@ -6,29 +6,23 @@
  */
 #include <errno.h>
 #include <linux/bpf.h>
-#include <linux/perf_event.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "../unwind/perf_ring.h"
 #include "kselftest_harness.h"
 #include "stack_map_lib.h"
 
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT 120
 
-#define PAGES	512
-#define DEPTH	40
-#define SECONDS	2
-
-struct ring {
-	struct perf_event_mmap_page *page;
-	unsigned char *data;
-	uint64_t size;
-};
+#define RING_SIZE	(512 * PERF_RING_PAGE)
+#define DEPTH		40
+#define MAX_IPS		256
+#define SECONDS		2
 
 /* Number of records, and numbers of those that no walk can have produced. */
 struct tally {
@@ -39,7 +33,7 @@ FIXTURE(record)
 {
 	struct stacks stacks;
 	struct bpf_link *link;
-	struct ring ring;
+	struct perf_ring ring;
 };
 
 FIXTURE_VARIANT(record)
@@ -64,18 +58,13 @@ FIXTURE_SETUP(record)
 		.size = sizeof(attr), .sample_period = 200000,
 		.sample_type = PERF_SAMPLE_CALLCHAIN, .disabled = 1,
 	};
-	long page = sysconf(_SC_PAGESIZE);
 	int fd;
 
 	ASSERT_EQ(0, stacks_open(&self->stacks, 1 << 12, MAP_DEPTH, variant->flags,
 				 STACKS_RECORD));
 	fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
 	ASSERT_LE(0, fd);
-	self->ring.size = PAGES * page;
-	self->ring.page = mmap(NULL, self->ring.size + page, PROT_READ | PROT_WRITE,
-			       MAP_SHARED, fd, 0);
-	ASSERT_NE(MAP_FAILED, self->ring.page);
-	self->ring.data = (unsigned char *)self->ring.page + page;
+	ASSERT_TRUE(perf_ring_map(&self->ring, fd, RING_SIZE));
 	/* Enables the event. */
 	self->link = bpf_program__attach_perf_event(self->stacks.skel->progs.record, fd);
 	ASSERT_NE(NULL, self->link);
@@ -84,14 +73,8 @@ FIXTURE_SETUP(record)
 FIXTURE_TEARDOWN(record)
 {
 	bpf_link__destroy(self->link);
-	munmap(self->ring.page, self->ring.size + sysconf(_SC_PAGESIZE));
+	perf_ring_unmap(&self->ring);
 	stacks_close(&self->stacks);
-}
-
-static void ring_copy(const struct ring *ring, uint64_t at, void *to, size_t len)
-{
-	for (size_t i = 0; i < len; i++)
-		((unsigned char *)to)[i] = ring->data[(at + i) % ring->size];
 }
 
 /*
@@ -130,27 +113,22 @@ static bool is_whole(const uint64_t *ips, uint64_t nr)
 	return false;
 }
 
-static void read_ring(const struct ring *ring, struct tally *tally)
+static void read_ring(struct perf_ring *ring, struct tally *tally)
 {
-	uint64_t tail = 0, head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+	static uint64_t words[PERF_RING_WORDS];
+	const uint64_t *nr = words, *ips = words + 1;
 	struct perf_event_header header;
-	uint64_t nr, ips[256];
 
-	for (; tail + sizeof(header) <= head; tail += header.size) {
-		ring_copy(ring, tail, &header, sizeof(header));
-		if (!header.size)
-			break;
+	while (perf_ring_next(ring, &header, words)) {
 		if (header.type != PERF_RECORD_SAMPLE)
 			continue;
 		tally->records++;
-		ring_copy(ring, tail + sizeof(header), &nr, sizeof(nr));
-		if (nr > 256 || header.size < sizeof(header) + (nr + 1) * sizeof(nr)) {
+		if (*nr > MAX_IPS || header.size < sizeof(header) + (*nr + 1) * sizeof(*nr)) {
 			tally->damaged++;
 			continue;
 		}
-		ring_copy(ring, tail + sizeof(header) + sizeof(nr), ips, nr * sizeof(nr));
-		tally->damaged += !is_callchain(ips, nr);
-		tally->whole += is_whole(ips, nr);
+		tally->damaged += !is_callchain(ips, *nr);
+		tally->whole += is_whole(ips, *nr);
 	}
 }
 

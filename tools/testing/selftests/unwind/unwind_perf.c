@@ -17,31 +17,11 @@
 
 typedef ElfW(Phdr) elf_phdr;
 
-#define RING_PAGES	64
-#define PAGE		4096ul
+#define RING_SIZE	(64 * PERF_RING_PAGE)
 
 #ifndef PT_GNU_SFRAME
 #define PT_GNU_SFRAME	0x6474e554
 #endif
-
-/* Bits of the flags word after perf_event_attr::read_format. */
-#define ATTR_DEFER_CALLCHAIN	(1ull << 38)
-#define ATTR_DEFER_OUTPUT	(1ull << 39)
-
-#define FLAGS_OFFSET	(offsetof(struct perf_event_attr, read_format) + 8)
-
-_Static_assert(FLAGS_OFFSET == 40, "the flags are one word");
-_Static_assert(offsetof(struct perf_event_attr, wakeup_events) == 48,
-	       "the flags are one word");
-
-static void add_flags(struct perf_event_attr *attr, uint64_t bits)
-{
-	uint64_t flags;
-
-	memcpy(&flags, (char *)attr + FLAGS_OFFSET, sizeof(flags));
-	flags |= bits;
-	memcpy((char *)attr + FLAGS_OFFSET, &flags, sizeof(flags));
-}
 
 int unwind_perf_open_event(struct unwind_perf *perf, const struct unwind_event *event)
 {
@@ -80,19 +60,16 @@ int unwind_perf_open_event(struct unwind_perf *perf, const struct unwind_event *
 	if (event->flags & UNWIND_CGROUP)
 		flags |= PERF_FLAG_PID_CGROUP;
 	if (!(event->flags & UNWIND_NO_REQUESTS))
-		add_flags(&attr, ATTR_DEFER_CALLCHAIN);
+		perf_attr_add_flags(&attr, ATTR_DEFER_CALLCHAIN);
 	if (!(event->flags & UNWIND_NO_RECORDS))
-		add_flags(&attr, ATTR_DEFER_OUTPUT);
+		perf_attr_add_flags(&attr, ATTR_DEFER_OUTPUT);
 
 	memset(perf, 0, sizeof(*perf));
-	perf->size = (1 + RING_PAGES) * PAGE;
 	perf->fd = syscall(__NR_perf_event_open, &attr, event->pid, event->cpu, -1,
 			   flags);
 	if (perf->fd < 0)
 		return -errno;
-	perf->page = mmap(NULL, perf->size, PROT_READ | PROT_WRITE, MAP_SHARED,
-			  perf->fd, 0);
-	if (perf->page == MAP_FAILED) {
+	if (!perf_ring_map(&perf->ring, perf->fd, RING_SIZE)) {
 		error = -errno;
 		close(perf->fd);
 		return error;
@@ -121,19 +98,8 @@ int unwind_perf_open(struct unwind_perf *perf, pid_t pid, uint32_t type,
 
 void unwind_perf_close(struct unwind_perf *perf)
 {
-	munmap(perf->page, perf->size);
+	perf_ring_unmap(&perf->ring);
 	close(perf->fd);
-}
-
-static void copy_out(struct unwind_perf *perf, uint64_t at, void *to, size_t len)
-{
-	const char *data = (const char *)perf->page + PAGE;
-	size_t size = RING_PAGES * PAGE, start = at % size, first = size - start;
-
-	if (first > len)
-		first = len;
-	memcpy(to, data + start, first);
-	memcpy((char *)to + first, data, len - first);
 }
 
 /* Parse the words of a record after its header. */
@@ -169,22 +135,10 @@ static bool parse(struct unwind_record *record, uint32_t type, const uint64_t *w
 
 bool unwind_perf_next(struct unwind_perf *perf, struct unwind_record *record)
 {
-	struct perf_event_mmap_page *page = perf->page;
-	static __thread uint64_t words[8192];
+	static __thread uint64_t words[PERF_RING_WORDS];
+	struct perf_event_header header;
 
-	for (;;) {
-		uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
-		uint64_t tail = page->data_tail;
-		struct perf_event_header header;
-		bool wanted;
-
-		if (head == tail)
-			return false;
-		copy_out(perf, tail, &header, sizeof(header));
-		copy_out(perf, tail + sizeof(header), words,
-			 header.size - sizeof(header));
-		__atomic_store_n(&page->data_tail, tail + header.size,
-				 __ATOMIC_RELEASE);
+	while (perf_ring_next(&perf->ring, &header, words)) {
 		if (header.type == PERF_RECORD_LOST) {
 			if (!perf->lost)
 				fprintf(stderr, "# unwind_perf: the ring is too small\n");
@@ -192,9 +146,7 @@ bool unwind_perf_next(struct unwind_perf *perf, struct unwind_record *record)
 			perf->lost += words[1];
 			continue;
 		}
-		wanted = header.type == PERF_RECORD_SAMPLE ||
-			 header.type == UNWIND_RECORD_DEFERRED;
-		if (!wanted)
+		if (header.type != PERF_RECORD_SAMPLE && header.type != UNWIND_RECORD_DEFERRED)
 			continue;
 		if (parse(record, header.type, words,
 			  (header.size - sizeof(header)) / sizeof(*words)))
@@ -203,11 +155,12 @@ bool unwind_perf_next(struct unwind_perf *perf, struct unwind_record *record)
 		fprintf(stderr, "# unwind_perf: record %u of %u bytes makes no sense\n",
 			header.type, header.size);
 	}
+	return false;
 }
 
 void unwind_perf_drain(struct unwind_perf *perf)
 {
-	perf->page->data_tail = __atomic_load_n(&perf->page->data_head, __ATOMIC_ACQUIRE);
+	perf_ring_drain(&perf->ring);
 }
 
 bool unwind_perf_stack_at(struct unwind_perf *perf, uint64_t ip,

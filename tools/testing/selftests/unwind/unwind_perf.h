@@ -8,11 +8,11 @@
 #ifndef _UNWIND_PERF_H
 #define _UNWIND_PERF_H
 
-#include <linux/perf_event.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+#include "perf_ring.h"
 
 #define UNWIND_RECORD_DEFERRED	22
 #define UNWIND_CONTEXT_DEFERRED	((uint64_t)-640)
@@ -76,17 +76,15 @@ struct unwind_event {
 /**
  * struct unwind_perf - an open event and its ring
  * @fd:		Descriptor of the event.
- * @page:	First page of the ring.
- * @size:	Size of the mapping in bytes.
+ * @ring:	Its ring.
  * @lost:	Number of records lost for want of room, as far as the ring was read.
  * @senseless:	Number of records that did not match their headers.
  */
 struct unwind_perf {
-	int				fd;
-	struct perf_event_mmap_page	*page;
-	size_t				size;
-	unsigned long			lost;
-	unsigned long			senseless;
+	int			fd;
+	struct perf_ring	ring;
+	unsigned long		lost;
+	unsigned long		senseless;
 };
 
 /**
