@@ -104,6 +104,7 @@ struct unwind_file_key {
  * @memcg:	The memory cgroup that a load is charged to.
  * @work:	Loads the file.
  * @load:	Entry in unwind_files_waiting or unwind_files_loading, during a load.
+ * @started:	@work has been queued: the load cannot be cancelled any more.
  *
  * unwind_files_lock protects everything that is not constant.
  */
@@ -124,6 +125,7 @@ struct unwind_file {
 	struct mem_cgroup	*memcg;
 	struct work_struct	work;
 	struct list_head	load;
+	bool			started;
 };
 
 /* Protects the files, and the variables up to unwind_files_loading except the sysctl. */
@@ -136,9 +138,18 @@ static unsigned int unwind_files_nr;
 static size_t unwind_files_bytes;
 /* Upper limit of unwind_files_bytes, in KiB: a sysctl, see file_make_room(). */
 static unsigned int unwind_table_kbytes;
-/* Loads that have not been queued yet, and loads that have */
-static LIST_HEAD(unwind_files_waiting);
-static LIST_HEAD(unwind_files_loading);
+/*
+ * Loads that have not been queued yet, and loads that have, indexed by file_is_remote().  No
+ * load waits that may begin.
+ */
+static struct list_head unwind_files_waiting[] = {
+	LIST_HEAD_INIT(unwind_files_waiting[0]),
+	LIST_HEAD_INIT(unwind_files_waiting[1]),
+};
+static struct list_head unwind_files_loading[] = {
+	LIST_HEAD_INIT(unwind_files_loading[0]),
+	LIST_HEAD_INIT(unwind_files_loading[1]),
+};
 /* Woken when any load has ended */
 static DECLARE_WAIT_QUEUE_HEAD(unwind_files_loaded);
 /* Indexed by file_is_remote() */
@@ -328,11 +339,53 @@ static unsigned long unwind_files_scan(struct shrinker *shrinker, struct shrink_
 	return file_evict_some(sc->nr_to_scan) ?: SHRINK_STOP;
 }
 
-/* Remove the least recently used files from a cache that has too many; the lock is held. */
+static void file_look_again(struct work_struct *work)
+{
+	unwind_tables_look_again();
+}
+
+static DECLARE_DELAYED_WORK(unwind_files_again, file_look_again);
+
+/* Release what the load of @uf held, except its reference on @uf; the lock is held. */
+static void file_end_load(struct unwind_file *uf)
+{
+	if (uf->object.file)
+		fput(uf->object.file);
+	mem_cgroup_put(uf->memcg);
+	uf->object = (struct unwind_object){ };
+	uf->memcg = NULL;
+	list_del(&uf->load);
+}
+
+/* Cancel the load of @uf, which has not started; the lock is held. */
+static void file_cancel_load(struct unwind_file *uf)
+{
+	file_end_load(uf);
+	/* Pairs with unwind_file_state(). */
+	smp_store_release(&uf->state, -ESTALE);
+	unwind_count(UNWIND_FILES_REFUSED);
+	schedule_delayed_work(&unwind_files_again, FILE_AGAIN);
+	wake_up_all(&unwind_files_loaded);
+	unwind_file_put(uf);
+}
+
+/*
+ * Remove the least recently used files from a cache that has too many; the lock is held.
+ * Mappings may still refer to their segments.  The tables are evicted first, because nothing
+ * could evict or count them later.  A walk that misses them has the file added again.
+ */
 static void file_bound_known(void)
 {
-	while (unwind_files_nr > FILE_MAX_KNOWN)
-		file_unhash(list_last_entry(&unwind_files_recent, struct unwind_file, recent));
+	while (unwind_files_nr > FILE_MAX_KNOWN) {
+		struct unwind_file *uf = list_last_entry(&unwind_files_recent, struct unwind_file,
+							 recent);
+
+		if (!uf->state)
+			file_evict(uf);
+		else if (uf->state == FILE_LOADING && !uf->started)
+			file_cancel_load(uf);
+		file_unhash(uf);
+	}
 }
 
 /*
@@ -378,6 +431,9 @@ static int file_loaded(struct unwind_file *uf, struct unwind_part *parts, int re
 	unsigned int nr = ret < 0 ? 0 : ret;
 	size_t bytes = file_parts_size(parts, nr);
 
+	/* The cache has forgotten the file meanwhile, and could not evict its tables. */
+	if (ret > 0 && hlist_unhashed(&uf->node))
+		ret = -ESTALE;
 	if (ret > 0 && !file_make_room(bytes, FILE_KEPT))
 		ret = -ENOSPC;
 	if (ret > 0 && uf->nr_parts) {
@@ -390,10 +446,10 @@ static int file_loaded(struct unwind_file *uf, struct unwind_part *parts, int re
 	}
 	/* Pairs with unwind_file_state(). */
 	smp_store_release(&uf->state, ret);
-	if (!ret)
+	if (!ret) {
 		uf->bytes = bytes;
-	if (!hlist_unhashed(&uf->node))
-		unwind_files_bytes += uf->bytes;
+		unwind_files_bytes += bytes;
+	}
 	uf->evict_after = jiffies;
 	/* These errors say nothing about the file: forget it, so that it can be read again. */
 	if (ret == -ENOMEM || ret == -ESTALE || ret == -EINTR)
@@ -401,20 +457,15 @@ static int file_loaded(struct unwind_file *uf, struct unwind_part *parts, int re
 	return ret;
 }
 
-static void file_look_again(struct work_struct *work)
-{
-	unwind_tables_look_again();
-}
-
-static DECLARE_DELAYED_WORK(unwind_files_again, file_look_again);
-
-static void file_start_loads(void);
+static void file_start_next(bool remote);
 
 static void file_load(struct work_struct *work)
 {
 	struct unwind_file *uf = container_of(work, struct unwind_file, work);
 	struct mem_cgroup *charged = set_active_memcg(uf->memcg);
 	struct unwind_part parts[UNWIND_MAX_PARTS] = { };
+	/* The file is what keeps the superblock. */
+	bool remote = file_is_remote(uf->sb);
 	struct unwind_file_key key;
 	unsigned int nr;
 	int ret;
@@ -431,16 +482,12 @@ static void file_load(struct work_struct *work)
 		else if (ret == -ESTALE)
 			/* This error is the file system's own: do not retry as for a change. */
 			ret = -EIO;
-		fput(uf->object.file);
 	}
-	mem_cgroup_put(uf->memcg);
 
 	scoped_guard(spinlock, &unwind_files_lock) {
-		uf->object = (struct unwind_object){ };
-		uf->memcg = NULL;
-		list_del(&uf->load);
+		file_end_load(uf);
 		ret = file_loaded(uf, parts, ret);
-		file_start_loads();
+		file_start_next(remote);
 	}
 	unwind_free_parts(parts, nr);
 	unwind_count(!ret ? UNWIND_FILES_LOADED :
@@ -454,36 +501,49 @@ static void file_load(struct work_struct *work)
 }
 
 /* Whether another load has to end before the load of @waiting may begin; the lock is held. */
-static bool file_has_to_wait(const struct unwind_file *waiting)
+static bool file_has_to_wait(const struct unwind_file *waiting, bool remote)
 {
-	bool remote = file_is_remote(waiting->sb);
 	const struct unwind_file *uf;
 	unsigned int nr = 0;
 
-	list_for_each_entry(uf, &unwind_files_loading, load) {
+	list_for_each_entry(uf, &unwind_files_loading[remote], load) {
 		if (uf->sb == waiting->sb)
 			return true;
-		nr += file_is_remote(uf->sb) == remote;
+		nr++;
 	}
 	return nr >= FILE_MAX_LOADS;
 }
 
-/* Queue all waiting loads that may begin; the lock is held. */
-static void file_start_loads(void)
+/* Start the load of @uf, which waits, if it may begin; the lock is held. */
+static bool file_start(struct unwind_file *uf, bool remote)
 {
-	struct unwind_file *uf, *next;
+	if (file_has_to_wait(uf, remote))
+		return false;
+	list_move_tail(&uf->load, &unwind_files_loading[remote]);
+	uf->started = true;
+	queue_work(unwind_files_queue[remote], &uf->work);
+	return true;
+}
 
-	list_for_each_entry_safe(uf, next, &unwind_files_waiting, load) {
-		if (file_has_to_wait(uf))
-			continue;
-		list_move_tail(&uf->load, &unwind_files_loading);
-		queue_work(unwind_files_queue[file_is_remote(uf->sb)], &uf->work);
-	}
+/*
+ * Start another load after one has ended; the lock is held.  No second load may begin: either
+ * the first takes the only place that is free, or it is of the file system of the load that
+ * has ended.
+ */
+static void file_start_next(bool remote)
+{
+	struct unwind_file *uf;
+
+	list_for_each_entry(uf, &unwind_files_waiting[remote], load)
+		if (file_start(uf, remote))
+			return;
 }
 
 /* Have @uf loaded; the lock is held. */
 static void file_request(struct unwind_file *uf, struct file *file, const void *image)
 {
+	bool remote;
+
 	uf->state = FILE_LOADING;
 	uf->generation = atomic_read(&unwind_tables_generation);
 	uf->object = (struct unwind_object){
@@ -492,10 +552,12 @@ static void file_request(struct unwind_file *uf, struct file *file, const void *
 		.size  = uf->key.size,
 	};
 	uf->sb = file ? file_inode(file)->i_sb : NULL;
+	remote = file_is_remote(uf->sb);
 	uf->memcg = get_mem_cgroup_from_mm(current->mm);
+	uf->started = false;
 	refcount_inc(&uf->users);
-	list_add_tail(&uf->load, &unwind_files_waiting);
-	file_start_loads();
+	list_add_tail(&uf->load, &unwind_files_waiting[remote]);
+	file_start(uf, remote);
 }
 
 /* Whether @uf had no usable table when it was read, and may have one now; the lock is held. */
