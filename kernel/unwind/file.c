@@ -138,18 +138,18 @@ static unsigned int unwind_files_nr;
 static size_t unwind_files_bytes;
 /* Upper limit of unwind_files_bytes, in KiB: a sysctl, see file_make_room(). */
 static unsigned int unwind_table_kbytes;
-/*
- * Loads that have not been queued yet, and loads that have, indexed by file_is_remote().  No
- * load waits that may begin.
- */
+/* Loads that have not been queued yet, indexed by file_is_remote().  None of them may begin. */
 static struct list_head unwind_files_waiting[] = {
 	LIST_HEAD_INIT(unwind_files_waiting[0]),
 	LIST_HEAD_INIT(unwind_files_waiting[1]),
 };
+
+/* Loads that have been queued */
 static struct list_head unwind_files_loading[] = {
 	LIST_HEAD_INIT(unwind_files_loading[0]),
 	LIST_HEAD_INIT(unwind_files_loading[1]),
 };
+
 /* Woken when any load has ended */
 static DECLARE_WAIT_QUEUE_HEAD(unwind_files_loaded);
 /* Indexed by file_is_remote() */
