@@ -221,11 +221,43 @@ static bool file_is_remote(const struct super_block *sb)
 	       sb->s_magic != BTRFS_SUPER_MAGIC;
 }
 
-/* Remove @uf from the cache; the lock is held. */
+static void file_look_again(struct work_struct *work)
+{
+	unwind_tables_look_again();
+}
+
+static DECLARE_DELAYED_WORK(unwind_files_again, file_look_again);
+
+/* Release what the load of @uf held, except its reference on @uf; the lock is held. */
+static void file_end_load(struct unwind_file *uf)
+{
+	if (uf->object.file)
+		fput(uf->object.file);
+	mem_cgroup_put(uf->memcg);
+	uf->object = (struct unwind_object){ };
+	uf->memcg = NULL;
+	list_del(&uf->load);
+}
+
+/* Cancel the load of @uf, which has not started; the lock is held. */
+static void file_cancel_load(struct unwind_file *uf)
+{
+	file_end_load(uf);
+	/* Pairs with unwind_file_state(). */
+	smp_store_release(&uf->state, -ESTALE);
+	unwind_count(UNWIND_FILES_REFUSED);
+	schedule_delayed_work(&unwind_files_again, FILE_AGAIN);
+	wake_up_all(&unwind_files_loaded);
+	unwind_file_put(uf);
+}
+
+/* Remove @uf from the cache, and cancel a load that has not started; the lock is held. */
 static void file_unhash(struct unwind_file *uf)
 {
 	if (hlist_unhashed(&uf->node))
 		return;
+	if (uf->state == FILE_LOADING && !uf->started)
+		file_cancel_load(uf);
 	hash_del(&uf->node);
 	list_del(&uf->recent);
 	unwind_files_nr--;
@@ -339,36 +371,6 @@ static unsigned long unwind_files_scan(struct shrinker *shrinker, struct shrink_
 	return file_evict_some(sc->nr_to_scan) ?: SHRINK_STOP;
 }
 
-static void file_look_again(struct work_struct *work)
-{
-	unwind_tables_look_again();
-}
-
-static DECLARE_DELAYED_WORK(unwind_files_again, file_look_again);
-
-/* Release what the load of @uf held, except its reference on @uf; the lock is held. */
-static void file_end_load(struct unwind_file *uf)
-{
-	if (uf->object.file)
-		fput(uf->object.file);
-	mem_cgroup_put(uf->memcg);
-	uf->object = (struct unwind_object){ };
-	uf->memcg = NULL;
-	list_del(&uf->load);
-}
-
-/* Cancel the load of @uf, which has not started; the lock is held. */
-static void file_cancel_load(struct unwind_file *uf)
-{
-	file_end_load(uf);
-	/* Pairs with unwind_file_state(). */
-	smp_store_release(&uf->state, -ESTALE);
-	unwind_count(UNWIND_FILES_REFUSED);
-	schedule_delayed_work(&unwind_files_again, FILE_AGAIN);
-	wake_up_all(&unwind_files_loaded);
-	unwind_file_put(uf);
-}
-
 /*
  * Remove the least recently used files from a cache that has too many; the lock is held.
  * Mappings may still refer to their segments.  The tables are evicted first, because nothing
@@ -382,8 +384,6 @@ static void file_bound_known(void)
 
 		if (!uf->state)
 			file_evict(uf);
-		else if (uf->state == FILE_LOADING && !uf->started)
-			file_cancel_load(uf);
 		file_unhash(uf);
 	}
 }
@@ -431,7 +431,7 @@ static int file_loaded(struct unwind_file *uf, struct unwind_part *parts, int re
 	unsigned int nr = ret < 0 ? 0 : ret;
 	size_t bytes = file_parts_size(parts, nr);
 
-	/* The cache has forgotten the file meanwhile, and could not evict its tables. */
+	/* The cache forgot the file during the load, so nothing could evict these tables. */
 	if (ret > 0 && hlist_unhashed(&uf->node))
 		ret = -ESTALE;
 	if (ret > 0 && !file_make_room(bytes, FILE_KEPT))
@@ -464,7 +464,7 @@ static void file_load(struct work_struct *work)
 	struct unwind_file *uf = container_of(work, struct unwind_file, work);
 	struct mem_cgroup *charged = set_active_memcg(uf->memcg);
 	struct unwind_part parts[UNWIND_MAX_PARTS] = { };
-	/* The file is what keeps the superblock. */
+	/* The file pins the superblock only until the load ends. */
 	bool remote = file_is_remote(uf->sb);
 	struct unwind_file_key key;
 	unsigned int nr;
