@@ -457,6 +457,22 @@ static int file_loaded(struct unwind_file *uf, struct unwind_part *parts, int re
 	return ret;
 }
 
+/* The result of a load that returned @ret: -ESTALE if the file has changed meanwhile. */
+static int file_check_key(const struct unwind_file *uf, int ret)
+{
+	struct unwind_file_key key;
+
+	if (!uf->object.file)
+		return ret;
+	file_read_key(uf->object.file, &key);
+	/* The file's ctime may no longer be fresh, which is not a change. */
+	key.reader = uf->key.reader;
+	if (!file_key_is(&key, &uf->key))
+		return -ESTALE;
+	/* This error is the file system's own: do not retry as for a change. */
+	return ret == -ESTALE ? -EIO : ret;
+}
+
 static void file_start_next(bool remote);
 
 static void file_load(struct work_struct *work)
@@ -466,23 +482,13 @@ static void file_load(struct work_struct *work)
 	struct unwind_part parts[UNWIND_MAX_PARTS] = { };
 	/* The file pins the superblock only until the load ends. */
 	bool remote = file_is_remote(uf->sb);
-	struct unwind_file_key key;
 	unsigned int nr;
 	int ret;
 
 	ret = unwind_load_parts(&uf->object, parts);
 	nr = ret < 0 ? 0 : ret;
 	set_active_memcg(charged);
-	if (uf->object.file) {
-		file_read_key(uf->object.file, &key);
-		/* The file's ctime may no longer be fresh, which is not a change. */
-		key.reader = uf->key.reader;
-		if (!file_key_is(&key, &uf->key))
-			ret = -ESTALE;
-		else if (ret == -ESTALE)
-			/* This error is the file system's own: do not retry as for a change. */
-			ret = -EIO;
-	}
+	ret = file_check_key(uf, ret);
 
 	scoped_guard(spinlock, &unwind_files_lock) {
 		file_end_load(uf);
