@@ -192,19 +192,26 @@ static long time_walks(struct lying_map *map, int walks, int *found)
 	return milliseconds_since(&begin);
 }
 
+static keep bool comes_to_have_table(dead_data *self)
+{
+	time_t over = 0;
+
+	while (believes_in(&self->map) != 1)
+		if (is_over(&over))
+			return false;
+	return true;
+}
+
 TEST_F(dead, holds_up_nobody)
 {
 	long first, later;
-	time_t over = 0;
 	int fd, found;
 
 	ASSERT_TRUE(map_object(&self->map, self->fd));
 	first = time_walks(&self->map, 1, &found);
 	EXPECT_GE(MAX_MS, first);
 	/* Tables of files on other file systems must be loaded. */
-	while (believes_in(&self->map) != 1 && !is_over(&over))
-		;
-	EXPECT_EQ(1, believes_in(&self->map));
+	EXPECT_TRUE(comes_to_have_table(self));
 	/* The kernel must have tried exactly one of the files, as it reads one at a time. */
 	EXPECT_EQ(1, __atomic_load_n(&self->reads, __ATOMIC_RELAXED));
 	later = time_walks(&self->map, 20, &found);
@@ -249,11 +256,33 @@ static long open_files(void)
 	return nr;
 }
 
-/* Loads that wait must keep only as many files open as the kernel remembers. */
-TEST_F(dead, lets_its_files_go)
+/* Open the object that is alive again, so that nobody may write to it. */
+static bool make_read_only(dead_data *self)
 {
-	long before = open_files(), known, more, first, last;
+	char path[32];
+	int fd;
 
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", self->fd);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	close(self->fd);
+	self->fd = fd;
+	let_grow_old(fd);
+	return fd >= 0;
+}
+
+/*
+ * Loads that wait must keep only as many files open as the kernel remembers.  The tables of a
+ * file that it forgets for others must not escape eviction: they are loaded again.
+ */
+TEST_F_TIMEOUT(dead, is_forgotten, 280)
+{
+	long before, known, more, first, last;
+
+	ASSERT_TRUE(make_read_only(self));
+	ASSERT_TRUE(map_object(&self->map, self->fd));
+	ASSERT_TRUE(comes_to_have_table(self));
+	EXPECT_TRUE(file_is(self->fd, "loaded"));
+	before = open_files();
 	ASSERT_LE(0, before);
 	first = time_mapping(self, FILES, MORE);
 	ASSERT_LE(0, first);
@@ -269,6 +298,9 @@ TEST_F(dead, lets_its_files_go)
 	EXPECT_LE(KNOWN - MORE / 2, known);
 	EXPECT_GE(KNOWN + MORE / 2, more);
 	EXPECT_GE(4 * first, last);
+	EXPECT_FALSE(file_is(self->fd, "loaded"));
+	EXPECT_TRUE(comes_to_have_table(self));
+	EXPECT_TRUE(file_is(self->fd, "loaded"));
 }
 
 /* A task that waits for a table must be killable. */

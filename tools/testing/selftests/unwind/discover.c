@@ -35,23 +35,14 @@ static long long stat_of(const char *name)
 	return found;
 }
 
-/* The path of an object beside this program. */
-static const char *object_path(const char *name)
-{
-	static char object[PATH_MAX + 32];
-	char path[PATH_MAX] = "";
-
-	if (readlink("/proc/self/exe", path, sizeof(path) - 1) < 0)
-		return "";
-	snprintf(object, sizeof(object), "%s/%s", dirname(path), name);
-	return object;
-}
-
 static void *open_object(const char *name)
 {
-	const char *path = object_path(name);
+	char path[PATH_MAX] = "", object[PATH_MAX + 32];
 
-	return access(path, R_OK) ? NULL : dlopen(path, RTLD_NOW);
+	if (readlink("/proc/self/exe", path, sizeof(path) - 1) < 0)
+		return NULL;
+	snprintf(object, sizeof(object), "%s/%s", dirname(path), name);
+	return access(object, R_OK) ? NULL : dlopen(object, RTLD_NOW);
 }
 
 typedef int callee_function(struct chain *chain, unsigned int depth);
@@ -250,43 +241,6 @@ TEST_F(object, comes_back_where_it_stays_mapped)
 		ASSERT_TRUE(drop_caches());
 	EXPECT_LT(evicted, stat_of("files_evicted"));
 	EXPECT_TRUE(becomes_exact(self, variant->at_once));
-}
-
-/* Map @nr new files as code, none of which is an object. */
-static bool map_files(unsigned int nr)
-{
-	while (nr--) {
-		int fd = memfd_create("no object", MFD_CLOEXEC);
-		void *map;
-
-		if (fd < 0 || ftruncate(fd, PAGE))
-			return false;
-		map = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
-		close(fd);
-		if (map == MAP_FAILED || munmap(map, PAGE))
-			return false;
-	}
-	return true;
-}
-
-/*
- * The kernel must be able to evict the table of a mapping whose file its cache has forgotten
- * for others, so the file comes back into the cache.
- */
-TEST_F(object, comes_back_when_forgotten)
-{
-	int fd = open(object_path(variant->name), O_RDONLY | O_CLOEXEC);
-
-	ASSERT_LE(0, fd);
-	let_grow_old(fd);
-	ASSERT_TRUE(becomes_exact(self, variant->at_once));
-	if (!file_is(fd, "loaded"))
-		SKIP(return, "no debugfs at /sys/kernel/debug");
-	/* As many as the cache has room for, FILE_MAX_KNOWN */
-	ASSERT_TRUE(map_files(16384));
-	EXPECT_FALSE(file_is(fd, "loaded"));
-	EXPECT_TRUE(becomes_exact(self, variant->at_once));
-	EXPECT_TRUE(file_is(fd, "loaded"));
 }
 
 /* A child must inherit its parent's attachments without a discovery of its own. */
