@@ -8,6 +8,7 @@
 #include <linux/bpf.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -34,6 +35,7 @@ FIXTURE(record)
 	struct stacks stacks;
 	struct bpf_link *link;
 	struct perf_ring ring;
+	int fd;
 };
 
 FIXTURE_VARIANT(record)
@@ -58,15 +60,15 @@ FIXTURE_SETUP(record)
 		.size = sizeof(attr), .sample_period = 200000,
 		.sample_type = PERF_SAMPLE_CALLCHAIN, .disabled = 1,
 	};
-	int fd;
 
 	ASSERT_EQ(0, stacks_open(&self->stacks, 1 << 12, MAP_DEPTH, variant->flags,
 				 STACKS_RECORD));
-	fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
-	ASSERT_LE(0, fd);
-	ASSERT_TRUE(perf_ring_map(&self->ring, fd, RING_SIZE));
+	self->fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+	ASSERT_LE(0, self->fd);
+	ASSERT_TRUE(perf_ring_map(&self->ring, self->fd, RING_SIZE));
 	/* Enables the event. */
-	self->link = bpf_program__attach_perf_event(self->stacks.skel->progs.record, fd);
+	self->link = bpf_program__attach_perf_event(self->stacks.skel->progs.record,
+						    self->fd);
 	ASSERT_NE(NULL, self->link);
 }
 
@@ -141,7 +143,7 @@ static void enough(int signal)
 	spinning = 0;
 }
 
-static void spin(void)
+static void spin(int fd, struct perf_ring *ring)
 {
 	struct itimerspec when = { .it_value.tv_sec = SECONDS };
 	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM };
@@ -150,7 +152,10 @@ static void spin(void)
 	signal(SIGALRM, enough);
 	timer_create(CLOCK_MONOTONIC, &event, &timer);
 	timer_settime(timer, 0, &when, NULL);
+	/* What is sampled before and after is not of the loop. */
+	perf_ring_drain(ring);
 	stacks_spin(7, DEPTH, &spinning, 1);
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 	timer_delete(timer);
 }
 
@@ -158,7 +163,7 @@ TEST_F(record, program_leaves_the_record_whole)
 {
 	struct tally tally = {};
 
-	spin();
+	spin(self->fd, &self->ring);
 	read_ring(&self->ring, &tally);
 	ksft_print_msg("figure record: %u records, %u whole, %u damaged; %llu runs, %llu errors\n",
 		       tally.records, tally.whole, tally.damaged,
