@@ -122,12 +122,7 @@ static int write_living(void)
 
 	write_headers(&headers);
 	unlink(name);
-	if (ftruncate(fd, 3 * PAGE) ||
-	    pwrite(fd, &headers, sizeof(headers), 0) != sizeof(headers) ||
-	    pwrite(fd, lying_code, sizeof(lying_code), PAGE) != sizeof(lying_code) ||
-	    pwrite(fd, &table, sizeof(table), 2 * PAGE) != sizeof(table))
-		return -1;
-	return fd;
+	return write_lying_object(fd, &headers, &table) ? fd : -1;
 }
 
 FIXTURE_SETUP(dead)

@@ -47,28 +47,12 @@ static void *open_object(const char *name)
 
 typedef int callee_function(struct chain *chain, unsigned int depth);
 
-/* Remove the kernel part from a sample's callchain. */
-static void user_part(struct unwind_record *record)
+/* Get the sample at the chain's innermost frame. */
+static bool take_sample(struct unwind_perf *perf, const struct chain *chain,
+			struct unwind_record *record, bool at_once)
 {
-	unsigned int from = 0;
-
-	while (from < record->nr && record->ips[from] != UNWIND_CONTEXT_USER)
-		from++;
-	from += from < record->nr;
-	record->nr -= from;
-	memmove(record->ips, record->ips + from, record->nr * sizeof(record->ips[0]));
-}
-
-/* Get the sample of an immediate walk at the chain's innermost frame. */
-static bool sample_at(struct unwind_perf *perf, const struct chain *chain,
-		      struct unwind_record *record)
-{
-	while (unwind_perf_next(perf, record)) {
-		user_part(record);
-		if (record->nr && record->ips[0] == chain->ips[0])
-			return true;
-	}
-	return false;
+	return at_once ? unwind_perf_sample_at(perf, chain->ips[0], record) :
+			 unwind_perf_stack_at(perf, chain->ips[0], record);
 }
 
 FIXTURE(object)
@@ -138,8 +122,7 @@ static keep bool call_is_exact(object_data *self, bool at_once)
 	unwind_perf_drain(&self->perf);
 	self->chain.returns_nr = 0;
 	self->function(&self->chain, 4);
-	if (at_once ? !sample_at(&self->perf, &self->chain, &self->record) :
-		      !unwind_perf_stack_at(&self->perf, self->chain.ips[0], &self->record))
+	if (!take_sample(&self->perf, &self->chain, &self->record, at_once))
 		return false;
 	return chain_equal(&self->chain, &self->record);
 }
@@ -874,8 +857,7 @@ TEST(walks_of_the_event_of_walks)
 			unwind_perf_drain(&faults);
 			unwind_perf_drain(&walks);
 			chain_run(&chain, 3);
-			ASSERT_TRUE(at_once ? sample_at(&faults, &chain, &record) :
-				    unwind_perf_stack_at(&faults, chain.ips[0], &record));
+			ASSERT_TRUE(take_sample(&faults, &chain, &record, at_once));
 			EXPECT_TRUE(chain_matches(&chain, &record));
 		}
 		/*
