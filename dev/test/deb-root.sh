@@ -10,28 +10,26 @@ with_dependencies() {
 		--no-breaks --no-replaces --no-enhances "$@" | grep -E '^[a-z]' | sort -u
 }
 
-# The files of package $1; on a merged /usr those of /lib are in /usr/lib.
+# The files of the packages "$@"; on a merged /usr those of /lib are in /usr/lib.
 files_of() {
 	local name
 
-	dpkg-query -L "$1" | while read -r name; do
-		name=$(realpath -s "$(realpath "$(dirname "$name")")/$(basename "$name")")
+	dpkg-query -L "$@" | sed -E 's,^/(s?bin|lib|lib64)/,/usr&,' | while read -r name; do
 		[ -d "$name" ] && [ ! -L "$name" ] || echo "$name"
 	done
 }
 
 # Make the directory $1 a Debian with dpkg, a shell and what the package needs.
 make_root() {
-	local root=$1 names list
+	local root=$1 names
 
 	mapfile -t names < <(with_dependencies dpkg dash bash coreutils util-linux tar sed grep \
 		diffutils libc-bin init-system-helpers perl-base libdw1t64 procps)
 	mkdir -p "$root"/{dev,proc,run,tmp,usr/bin,usr/sbin,usr/lib,usr/lib64,etc/sysctl.d} \
 		"$root"/var/{cache,log,lib/dpkg/{info,updates,triggers}}
 	ln -s usr/bin usr/sbin usr/lib usr/lib64 "$root/"
-	for list in "${names[@]}"; do
-		files_of "$list" 2>/dev/null || true
-	done | grep -vE '^/usr/share/(doc|locale|man|info)/|^/(usr/)?(s?bin|lib|lib64)$' |
+	files_of "${names[@]}" |
+		grep -vE '^/usr/share/(doc|locale|man|info)/|^/(usr/)?(s?bin|lib|lib64)$' |
 		tar -C / -cf - --files-from - 2>/dev/null | tar -C "$root" -xf - || true
 	cp -a /usr/bin/sh "$root/usr/bin/"
 	cp -a /etc/ld.so.c* "$root/etc/"
