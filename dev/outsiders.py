@@ -110,7 +110,7 @@ def perf_counts(path: Path, deferred: bool) -> tuple[str, bool]:
     stats = run_perf("report", "-i", str(path), "--stats")
     events = {name: int(count) for name, count in re.findall(r"(\w+) events: +(\d+)", stats)}
     samples, later = events.get("SAMPLE", 0), events.get("CALLCHAIN_DEFERRED", 0)
-    chains = run_perf("script", "-i", str(path), "-F", "ip")
+    chains = run_perf("script", "-i", str(path), "-F", "ip", "--no-inline")
     deep = sum(chain.count("\n") > 0 for chain in chains.strip().split("\n\n"))
     text = f"{samples} samples, {deep} with more than one frame, {later} deferred stacks"
     return text, samples > 0 and deep > 0 and (later > 0) == deferred
