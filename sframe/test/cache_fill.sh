@@ -102,12 +102,11 @@ hostile_file_fails_alone() {
 }
 
 damaged_programs_are_survived() {
-	local seed
+	local file
 
-	for ((seed = FIRST_SEED; seed < FIRST_SEED + SEEDS / 4; seed++)); do
-		"$HERE/mutate.py" $seed "$OUT/programs/O2" "$OUT/damaged"
-		echo "seed $seed"
-		survives "$CHECKED" cache --cache-dir "$OUT/cache" "$OUT/damaged"
+	damage $((SEEDS / 4)) "$OUT/programs/O2"
+	for file in "$OUT/damaged/"*; do
+		survives "$CHECKED" cache --cache-dir "$OUT/cache" "$file"
 	done
 }
 

@@ -42,15 +42,14 @@ make_program() {
 }
 
 doctor_survives_damaged_programs() {
-	local seed
+	local file
 
 	make_kernel
 	make_program
-	for ((seed = FIRST_SEED; seed < FIRST_SEED + SEEDS / 4; seed++)); do
-		"$HERE/mutate.py" $seed "$OUT/O2" "$OUT/damaged"
-		chmod 755 "$OUT/damaged"
-		echo "seed $seed"
-		survives "$CHECKED" doctor "$OUT/damaged"
+	damage $((SEEDS / 4)) "$OUT/O2"
+	chmod 755 "$OUT/damaged/"*
+	for file in "$OUT/damaged/"*; do
+		survives "$CHECKED" doctor "$file"
 	done
 }
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Damage a file: mutate.py SEED FROM TO
+"""Damage files: mutate.py SEED COUNT TO FROM...
 
-Truncate it, or replace a field of a header, or change bytes anywhere or in the unwind
-sections.  The same seed makes the same damage.
+Damage COUNT files, with the seeds from SEED on: the files FROM in turn, seed modulo their
+number, each to the path TO with the seed after it.  Truncate it, or replace a field of a header,
+or change bytes anywhere or in the unwind sections.  The same seed makes the same damage.
 """
 import random
 import struct
@@ -61,11 +62,13 @@ def mutate(data: bytearray, rng: random.Random) -> bytearray:
 
 
 def main() -> None:
-    seed, source, target = sys.argv[1:4]
-    with open(source, "rb") as file:
-        data = bytearray(file.read())
-    with open(target, "wb") as file:
-        file.write(mutate(data, random.Random(int(seed))))
+    first, count = int(sys.argv[1]), int(sys.argv[2])
+    target, sources = sys.argv[3], sys.argv[4:]
+    for seed in range(first, first + count):
+        with open(sources[seed % len(sources)], "rb") as file:
+            data = bytearray(file.read())
+        with open(f"{target}{seed}", "wb") as file:
+            file.write(mutate(data, random.Random(seed)))
 
 
 if __name__ == "__main__":

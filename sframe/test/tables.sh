@@ -138,28 +138,40 @@ debug_frame_of_one_file_is_read_whole() {
 	[ "$(grep -c 'functions 5, covered 5' "$OUT/one.check")" = 4 ]
 }
 
-# broken NAME FILE EXPRESSION [TEXT]: put one fault into the tool, or into the kernel's code in
-# it, by sed; check has to fail, and print TEXT
-broken() {
-	local dir=$OUT/broken-$1 text=${4:-'differing [1-9]'}
+# A copy of the tool and of the kernel's code in it, built in BROKEN/out.
+copy_to_break() {
+	BROKEN=$OUT/broken
+	rm -rf "$BROKEN"
+	cp -r "$HERE/.." "$BROKEN"
+	cp -r "$srctree/kernel/unwind" "$BROKEN/kernel"
+	build_broken
+}
 
-	rm -rf "$dir"
-	cp -r "$HERE/.." "$dir"
-	cp -r "$srctree/kernel/unwind" "$dir/kernel"
-	cp "$dir/$2" "$dir/whole"
-	sed -i "$3" "$dir/$2"
-	if cmp -s "$dir/$2" "$dir/whole"; then
+build_broken() {
+	make -s -C "$BROKEN" O="$BROKEN/out" KERNEL="$BROKEN/kernel" CFLAGS=-O0
+}
+
+# broken NAME FILE EXPRESSION [TEXT]: put one fault into a file of the copy, by sed, and take
+# it out again; check has to fail, and print TEXT
+broken() {
+	local file=$BROKEN/$2 text=${4:-'differing [1-9]'}
+
+	cp "$file" "$BROKEN/whole"
+	sed -i "$3" "$file"
+	if cmp -s "$file" "$BROKEN/whole"; then
 		echo "$1: sed did not change $2; adapt the expression"
 		return 1
 	fi
-	make -s -C "$dir" O="$dir/out" KERNEL="$dir/kernel" CFLAGS=-O0
-	status 1 "$dir/out/sframe" check "$OUT/O2" "$OUT/drap" "$OUT/static" \
-		"$OUT/rules" "$OUT/both" > "$dir/check" 2>&1
-	grep -E "$text" "$dir/check"
+	build_broken
+	cp "$BROKEN/whole" "$file"
+	status 1 "$BROKEN/out/sframe" check "$OUT/O2" "$OUT/drap" "$OUT/static" \
+		"$OUT/rules" "$OUT/both" > "$BROKEN/check-$1" 2>&1
+	grep -E "$text" "$BROKEN/check-$1"
 }
 
 # check has to notice faults in the writer and in the kernel's reader, one at a time.
 check_notices_faults() {
+	copy_to_break
 	broken cfa table_write.c 's/add_word(words, row->cfa.offset/& + 8/'
 	broken fp table_write.c 's/add_word(words, row->fp.offset/& - 8/'
 	broken base table_write.c 's/row->cfa.base == REG_SP/row->cfa.base == REG_FP/'
