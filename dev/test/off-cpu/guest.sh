@@ -84,7 +84,7 @@ traced() {
 }
 
 script_of() {
-	"$PERF" script -i "$1" -F "$SCRIPT_FIELDS"
+	"$PERF" script --no-inline -i "$1" -F "$SCRIPT_FIELDS"
 }
 
 report_of() {

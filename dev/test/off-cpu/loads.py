@@ -139,7 +139,7 @@ class Loads:
 
     def samples(self) -> list[check.Sample]:
         fields = "comm,tid,time,period,event,ip,sym,dso,dsoff"
-        text = subprocess.run([self.perf, "script", "-i", self.data, "-F", fields], check=True,
+        text = subprocess.run([self.perf, "script", "--no-inline", "-i", self.data, "-F", fields], check=True,
                               stdout=subprocess.PIPE, text=True, errors="replace").stdout
         return check.samples_of(text)
 
