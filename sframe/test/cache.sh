@@ -14,8 +14,9 @@ source "$HERE/cache_rights.sh"
 # shellcheck source-path=SCRIPTDIR
 source "$HERE/cache_keep.sh"
 
+# TOOL=$SFRAME cache ...: what reads all files of the system takes minutes with sanitizers.
 cache() {
-	"$CHECKED" cache --cache-dir "$OUT/cache" --jobs 2 "$@"
+	"${TOOL:-$CHECKED}" cache --cache-dir "$OUT/cache" --jobs 2 "$@"
 }
 
 cache_programs() {

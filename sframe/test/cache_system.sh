@@ -64,10 +64,9 @@ all_is_the_whole_system() {
 	has "$OUT/cache.out" "debug/debugged: not an x86-64 program or library"
 	has "$OUT/cache.out" " 0 failed; "
 	grep -E '[0-9.]+ MB read in [0-9.]+ s, [0-9.]+ MB/s$' "$OUT/cache.out"
-	# --all without --root takes the directories of PATH: with sanitizers, for minutes.
+	# --all without --root takes the directories of PATH.
 	rm -rf "$OUT/cache"
-	PATH=$root/home/u:$PATH "$SFRAME" cache --cache-dir "$OUT/cache" --jobs 2 --all \
-		> "$OUT/cache.out"
+	TOOL=$SFRAME PATH=$root/home/u:$PATH cache --all > "$OUT/cache.out"
 	cache --verbose "$root/home/u/h" /usr/bin/xz > "$OUT/cache.out"
 	has "$OUT/cache.out" "2 files: 0 written (0.0 MB), 2 there already"
 	status 2 cache --root "$root" "$root"
