@@ -7,7 +7,7 @@ case_pipe() {
 
 	start=$(now)
 	"$PERF" record -q --off-cpu -e dummy -o - -- sleep 3 |
-		"$PERF" script --no-inline -i - -F "$SCRIPT_FIELDS" >"$DIR/pipe.script.txt"
+		script_of - >"$DIR/pipe.script.txt"
 	most=$(($(now) - start + 1))
 	grep -q '^sleep' "$DIR/pipe.script.txt" && lasts "$(sum "$DIR/pipe.script.txt")" 3000 $most
 }

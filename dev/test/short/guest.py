@@ -25,7 +25,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "running"))
 # pylint: disable=wrong-import-position
-from guest import ENTRY_SIZE, FILES, LOAD_SECONDS, PERF, SYSCTL, result, segments  # noqa: E402
+from guest import ENTRY_SIZE, FILES, LOAD_SECONDS, PERF, SYSCTL, result, script_of, segments  # noqa: E402
 
 WORK = Path("/tmp/short")
 TEXT = Path("/usr/include/elf.h")
@@ -100,8 +100,7 @@ def record(options: list[str], script: str) -> str:
     # and they are other files from then on.
     subprocess.run([PERF, "record", "-q", "-N", "-a", *options, "-e", "cpu-clock:u", "-F", str(FREQUENCY),
                     "-o", str(data), "--", "bash", "-c", script], check=True)
-    return subprocess.run([PERF, "script", "-i", str(data), "-F", "comm,pid,ip,dso,dsoff", "--no-inline"],
-                          check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+    return script_of(str(data), "comm,pid,ip,dso,dsoff")
 
 
 def outermost_frames(text: str, names: set[str]) -> Counter[tuple[str, str, int]]:
