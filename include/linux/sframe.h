@@ -25,6 +25,9 @@ enum sframe_origin {
 
 /**
  * struct sframe_index - all tables of a process
+ * @id:		A number that no other process has had since boot, and never 0.
+ * @private:	The process may have private files in the cache, see kernel/unwind/file.c.
+ * @unmapped:	Number of file mappings that were unmapped while @private was set.
  * @nr:		Number of entries in @by_text.
  * @seen:	mm->exec_vm at the last discovery; 0 to force another discovery.
  * @generation: unwind_tables_generation at the last discovery.
@@ -38,6 +41,9 @@ enum sframe_origin {
  * Writers hold the mmap_lock for writing; see kernel/unwind/sframe.c.
  */
 struct sframe_index {
+	u64			id;
+	bool			private;
+	unsigned int		unmapped;
 	unsigned int		nr;
 	unsigned long		seen;
 	unsigned int		generation;

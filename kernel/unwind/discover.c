@@ -51,6 +51,7 @@
  * @start:	First address of the mapping.
  * @end:	First address after the mapping.
  * @offset:	Offset of @start in the file.
+ * @unmapped:	sframe_index::unmapped when the mapping was found.
  * @waited:	A walk has waited for the object's table before.
  */
 struct discover_object {
@@ -59,6 +60,7 @@ struct discover_object {
 	unsigned long		start;
 	unsigned long		end;
 	u64			offset;
+	unsigned int		unmapped;
 	bool			waited;
 };
 
@@ -93,16 +95,25 @@ static u64 discover_offset(const struct vm_area_struct *vma)
 	return vma->vm_file ? (u64)vma->vm_pgoff << PAGE_SHIFT : 0;
 }
 
-/* Get the cache entry of the object in @vma.  Returns NULL without memory or an object. */
+/*
+ * Get the cache entry of the object in @vma, whose process has an index.  Returns NULL without
+ * memory or an object.
+ */
 static struct unwind_file *discover_get_file(struct vm_area_struct *vma)
 {
+	struct sframe_index *index = vma->vm_mm->sframe;
+	struct unwind_file *uf;
 	const void *image;
 	size_t size;
 
-	if (vma->vm_file)
-		return unwind_file_get(vma->vm_file);
-	image = arch_unwind_vdso(vma, &size);
-	return image ? unwind_file_get_image(image, size) : NULL;
+	if (!vma->vm_file) {
+		image = arch_unwind_vdso(vma, &size);
+		return image ? unwind_file_get_image(image, size) : NULL;
+	}
+	uf = unwind_file_get(vma->vm_file, index->id, discover_offset(vma));
+	if (uf && unwind_file_is_private(uf))
+		WRITE_ONCE(index->private, true);
+	return uf;
 }
 
 /*
@@ -131,6 +142,7 @@ static int discover_find(struct mm_struct *mm, unsigned long from, struct discov
 		object->start = vma->vm_start;
 		object->end = vma->vm_end;
 		object->offset = discover_offset(vma);
+		object->unmapped = mm->sframe->unmapped;
 		object->waited = sframe_is_pending(mm->sframe, vma->vm_start, vma->vm_end);
 		if (++batch->nr == DISCOVER_BATCH)
 			break;
@@ -149,6 +161,10 @@ static bool discover_is_unchanged(struct mm_struct *mm, const struct discover_ob
 
 	if (!vma || vma->vm_start != object->start || vma->vm_end != object->end ||
 	    vma->vm_file != object->file || !discover_is_code(vma))
+		return false;
+	/* It may be a later mapping of the same file, and the file may have changed unseen. */
+	if (object->uf && unwind_file_is_private(object->uf) &&
+	    object->unmapped != mm->sframe->unmapped)
 		return false;
 	return discover_offset(vma) == object->offset;
 }
@@ -310,13 +326,13 @@ void unwind_user_mapped(struct vm_area_struct *vma)
 		.offset = discover_offset(vma),
 	};
 
-	if (!discover_is_code(vma) || !current->mm ||
-	    (mm->sframe && sframe_is_known(mm->sframe, vma->vm_start, vma->vm_end)))
+	if (!discover_is_code(vma) || !current->mm || !sframe_get_index(mm, UNWIND_GFP_PROFILED) ||
+	    sframe_is_known(mm->sframe, vma->vm_start, vma->vm_end))
 		return;
 	object.uf = discover_get_file(vma);
 	if (object.uf && !unwind_file_state(object.uf) && !discover_attach(mm, &object))
 		discover_done(&object);
-	else if (mm->sframe)
+	else
 		WRITE_ONCE(mm->sframe->seen, 0);
 	if (object.uf)
 		unwind_file_put(object.uf);

@@ -6,8 +6,8 @@
  * A walk never reads a file.  Discovery asks for a file's table, and a worker loads it; until
  * then, walks go on without the table.  The cache identifies a file by its device, its inode
  * and the time of its last change.  A file that changes while the worker reads it gets no
- * table.  If somebody may write to the file, only the mapping for which the worker read the
- * table gets it.
+ * table.  If somebody may write to the file, its entry is private: only the mapping for which
+ * the worker read the table gets it.
  *
  *	unwind_file	entry of the cache: the file's code, or why it has no table
  *	unwind_segment	a stretch of the file's code, which mappings refer to
@@ -64,8 +64,9 @@
 
 /**
  * struct unwind_file_key - identifies a file and a version of its content
- * @reader:	The mm of the process that the file is loaded for, if the content may change
- *		unnoticed; else NULL.  Only compared, never dereferenced.
+ * @reader:	sframe_index::id of the process that the file is loaded for, if the content may
+ *		change unnoticed; else 0.
+ * @offset:	Offset of the mapping that the file is loaded for, if @reader is not 0.
  * @object:	For an object in memory, its image.  For a file, NULL, or the inode if inode
  *		numbers are not unique in the file system.  Only compared, never dereferenced.
  * @dev:	Device of the file system.
@@ -76,7 +77,8 @@
  * @ctime:	Time of the last change.
  */
 struct unwind_file_key {
-	const void		*reader;
+	u64			reader;
+	u64			offset;
 	const void		*object;
 	dev_t			dev;
 	u64			ino;
@@ -179,14 +181,13 @@ static bool file_may_change_unseen(struct inode *inode)
 	       ktime_get_real_seconds() - inode_get_ctime_sec(inode) < FILE_FRESH_SECONDS;
 }
 
+/* Set @key to the key of @file as it is now, without a reader. */
 static void file_read_key(struct file *file, struct unwind_file_key *key)
 {
 	struct inode *inode = file_inode(file);
 
 	/* Keys are compared byte by byte, padding included. */
 	memset(key, 0, sizeof(*key));
-	if (file_may_change_unseen(inode))
-		key->reader = current->mm;
 	/*
 	 * Each btrfs subvolume numbers its own inodes, so add the inode's address.  Other file
 	 * systems do not need it, and there it would change when the inode is dropped and read
@@ -465,8 +466,8 @@ static int file_check_key(const struct unwind_file *uf, int ret)
 	if (!uf->object.file)
 		return ret;
 	file_read_key(uf->object.file, &key);
-	/* The file's ctime may no longer be fresh, which is not a change. */
 	key.reader = uf->key.reader;
+	key.offset = uf->key.offset;
 	if (!file_key_is(&key, &uf->key))
 		return -ESTALE;
 	/* This error is the file system's own: do not retry as for a change. */
@@ -660,6 +661,8 @@ static struct unwind_file *file_get(const struct unwind_file_key *key, struct fi
 /**
  * unwind_file_get() - get a file of the cache
  * @file: A regular file, open for reading.
+ * @reader: sframe_index::id of the process that maps the file.
+ * @offset: Offset of the mapping in the file.
  *
  * If the file's tables are not loaded, this requests the load but does not wait for it; see
  * unwind_file_wait().
@@ -668,11 +671,15 @@ static struct unwind_file *file_get(const struct unwind_file_key *key, struct fi
  * charged for the memory.
  * Return: The file, for unwind_file_put(); or NULL if there is no memory.
  */
-struct unwind_file *unwind_file_get(struct file *file)
+struct unwind_file *unwind_file_get(struct file *file, u64 reader, u64 offset)
 {
 	struct unwind_file_key key;
 
 	file_read_key(file, &key);
+	if (file_may_change_unseen(file_inode(file))) {
+		key.reader = reader;
+		key.offset = offset;
+	}
 	return file_get(&key, file, NULL);
 }
 
@@ -764,7 +771,19 @@ int unwind_file_find(struct unwind_file *uf, u64 offset, struct unwind_part *par
 }
 
 /**
- * unwind_file_done() - drop a file that may change unnoticed from the cache
+ * unwind_file_is_private() - whether a file is loaded for one mapping only
+ * @uf: The file.
+ *
+ * Context: Any.
+ * Return: true if the file may change unnoticed.
+ */
+bool unwind_file_is_private(const struct unwind_file *uf)
+{
+	return uf->key.reader;
+}
+
+/**
+ * unwind_file_done() - drop a private file from the cache
  * @uf: The file, which the caller has used or will not use.
  *
  * The next unwind_file_get() of such a file has it loaded again.  Other files stay.
@@ -773,10 +792,37 @@ int unwind_file_find(struct unwind_file *uf, u64 offset, struct unwind_part *par
  */
 void unwind_file_done(struct unwind_file *uf)
 {
-	if (!uf->key.reader)
+	if (!unwind_file_is_private(uf))
 		return;
 	spin_lock(&unwind_files_lock);
 	file_unhash(uf);
+	spin_unlock(&unwind_files_lock);
+}
+
+/**
+ * unwind_file_unmapped() - drop the private entries of mappings that are unmapped
+ * @file: The file.
+ * @reader: sframe_index::id of the process.
+ * @start: Offset in the file of the first byte that is unmapped.
+ * @end: Offset of the first byte after it that stays mapped.
+ *
+ * The file may change before the process maps it again.
+ *
+ * Context: Process context.
+ */
+void unwind_file_unmapped(struct file *file, u64 reader, u64 start, u64 end)
+{
+	struct unwind_file_key key;
+	struct unwind_file *uf;
+	struct hlist_node *next;
+
+	file_read_key(file, &key);
+	spin_lock(&unwind_files_lock);
+	/* The file may have changed since it was loaded: compare only what names it. */
+	hash_for_each_possible_safe(unwind_files, uf, next, node, file_hash_of(&key))
+		if (uf->key.reader == reader && uf->key.dev == key.dev && uf->key.ino == key.ino &&
+		    uf->key.offset >= start && uf->key.offset < end)
+			file_unhash(uf);
 	spin_unlock(&unwind_files_lock);
 }
 

@@ -31,6 +31,7 @@
 #include <linux/unwind_user.h>
 #include <linux/xarray.h>
 
+#include "file.h"
 #include "load.h"
 #include "sframe.h"
 #include "sframe_region.h"
@@ -148,8 +149,17 @@ static void sframe_init_tree(struct mm_struct *mm, struct maple_tree *tree)
 	mt_set_external_lock(tree, &mm->mmap_lock);
 }
 
-static struct sframe_index *sframe_get_index(struct mm_struct *mm, gfp_t gfp)
+/**
+ * sframe_get_index() - get the tables of a process, and make it ready to have some
+ * @mm: The process.
+ * @gfp: How to allocate memory.
+ *
+ * Context: Process context, @mm's mmap_lock held for writing.
+ * Return: mm->sframe; NULL if there is no memory.
+ */
+struct sframe_index *sframe_get_index(struct mm_struct *mm, gfp_t gfp)
 {
+	static atomic64_t last_id = ATOMIC64_INIT(0);
 	struct sframe_index *index = mm->sframe;
 
 	mmap_assert_write_locked(mm);
@@ -161,6 +171,7 @@ static struct sframe_index *sframe_get_index(struct mm_struct *mm, gfp_t gfp)
 		return NULL;
 	sframe_init_tree(mm, &index->by_text);
 	sframe_init_tree(mm, &index->without);
+	index->id = atomic64_inc_return(&last_id);
 	index->rest_until = jiffies;
 	/* Publishes an empty index to readers, in NMI too. */
 	smp_store_release(&mm->sframe, index);
@@ -808,6 +819,24 @@ static bool sframe_range_forked(struct mm_struct *mm, unsigned long start,
 	return !sframe_range_has_any(mm, start, last + 1, VM_DONTCOPY | VM_WIPEONFORK);
 }
 
+/* The next mapping of a file in [@start, @end) must not get what was read for this one. */
+static void sframe_drop_private(struct mm_struct *mm, unsigned long start, unsigned long end)
+{
+	VMA_ITERATOR(vmi, mm, start);
+	struct vm_area_struct *vma;
+	u64 offset;
+
+	for_each_vma_range(vmi, vma, end) {
+		/* The mapping may have lost VM_EXEC since. */
+		if (!vma->vm_file || !(vma->vm_flags & VM_MAYEXEC))
+			continue;
+		offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
+		unwind_file_unmapped(vma->vm_file, mm->sframe->id, offset,
+				     offset + (vma->vm_end - vma->vm_start));
+		mm->sframe->unmapped++;
+	}
+}
+
 void __sframe_unmap(struct mm_struct *mm, unsigned long start,
 		    unsigned long end)
 {
@@ -817,6 +846,8 @@ void __sframe_unmap(struct mm_struct *mm, unsigned long start,
 	void *entry;
 
 	mmap_assert_write_locked(mm);
+	if (index->private)
+		sframe_drop_private(mm, start, end);
 	for (;;) {
 		MA_STATE(mas, &index->by_text, start, start);
 

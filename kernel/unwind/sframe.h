@@ -85,6 +85,7 @@ void sframe_discover(void);
 bool sframe_discovery_is_due(void);
 
 /* Only for discover.c */
+struct sframe_index *sframe_get_index(struct mm_struct *mm, gfp_t gfp);
 int sframe_attach(struct mm_struct *mm, const struct unwind_part *part, unsigned long start,
 		  unsigned long end, u64 offset);
 int sframe_add_without(struct mm_struct *mm, unsigned long start, unsigned long end,

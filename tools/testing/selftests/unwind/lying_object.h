@@ -204,16 +204,21 @@ static inline bool watch_code(struct lying_map *map)
 	       !ioctl(map->looks.fd, PERF_EVENT_IOC_SET_FILTER, filter);
 }
 
+/* Open the events of @map in this process. */
+static inline bool watch_map(struct lying_map *map)
+{
+	/* Discovery must not look before all parts are mapped. */
+	return !open_faults(&map->perf, 0) &&
+	       !ioctl(map->perf.fd, PERF_EVENT_IOC_DISABLE, 0) && watch_code(map);
+}
+
 static inline bool prepare_map(struct lying_map *map)
 {
 	map->area = mmap(NULL, 5 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (map->area == MAP_FAILED)
 		return false;
 	map->fault = map->area + 4 * PAGE;
-	/* Discovery must not look before all parts are mapped. */
-	return !mprotect(map->fault, PAGE, PROT_READ | PROT_WRITE) &&
-	       !open_faults(&map->perf, 0) &&
-	       !ioctl(map->perf.fd, PERF_EVENT_IOC_DISABLE, 0) && watch_code(map);
+	return !mprotect(map->fault, PAGE, PROT_READ | PROT_WRITE) && watch_map(map);
 }
 
 /* Run the code, and return whether the kernel used the table. */
