@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""usage: dev/export [--signoff 'Name <mail>'] [--build]
+"""usage: dev/export [--signoff 'Name <mail>'] [--build[=OPTIONS,...]]
 
 Write the series as mails into .build/series: one patch per step and a cover letter
 (series/cover: first line the subject, the rest its text). Then check:
@@ -11,7 +11,8 @@ Write the series as mails into .build/series: one patch per step and a cover let
   --signoff 'Name <mail>'  send the mails in that name, with its Signed-off-by
   --build                  build vmlinux after every step that changes files of the kernel,
                            three times: x86_64 tinyconfig (off), with series/build.config
-                           (on), and with series/build-bpf.config as well (bpf)
+                           (on), and with series/build-bpf.config as well (bpf); or only
+                           with the OPTIONS named. An interrupted run goes on where it was.
 
 Examples:
   dev/export
@@ -29,7 +30,7 @@ from pathlib import Path
 from git import Git
 from linux_tree import Tree, __doc__ as variables
 from repository import Step
-from step_builds import build_steps
+from step_builds import CONFIGURATIONS, build_steps
 from tool import Failure, run_tool, say
 
 # FILE_PATH_CHANGES asks for an edit of MAINTAINERS in every mail that adds a file, even
@@ -295,15 +296,22 @@ def prove_am(tree: Tree, mails: list[Path]) -> None:
     )
 
 
+def is_build_of_options(option: str) -> bool:
+    names = option.removeprefix("--build=").split(",")
+    return option.startswith("--build=") and set(names) <= CONFIGURATIONS.keys()
+
+
 def main() -> int:
-    args, signer, build = sys.argv[1:], "", False
+    args, signer, build = sys.argv[1:], "", []
     while args:
         match args:
             case ["-h" | "--help", *_]:
                 print(__doc__ + "\n" + (variables or "").split("\n\n")[-1].rstrip())
                 return 0
             case ["--build", *args]:
-                build = True
+                build = list(CONFIGURATIONS)
+            case [option, *args] if is_build_of_options(option):
+                build = option.removeprefix("--build=").split(",")
             case ["--signoff", signer, *args] if re.fullmatch(
                 r"[^<>]+ <[^<>@ ]+@[^<>@ ]+>", signer
             ):
@@ -325,7 +333,7 @@ def main() -> int:
     lock.close()
     if build:
         with tree.lock("linux-steps"):
-            build_steps(tree, steps)
+            build_steps(tree, steps, build)
     if bad:
         raise Failure(f".build/series: {bad} findings (above)")
     print(f"export: {len(steps)} patches in .build/series")

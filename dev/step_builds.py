@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Build the kernel after each step of the series, in several configurations."""
 
+import hashlib
+import os
 import re
 import subprocess
 import time
@@ -40,15 +42,23 @@ class Configuration:
                 raise Failure(f"{fragment}: missing; list the options, CONFIG_...=y, one a line")
         self.out = (tree.build / "obj" / f"steps-{name}").resolve()
         self.out.mkdir(parents=True, exist_ok=True)
+        options = "".join(fragment.read_text() for fragment in self.fragments)
+        # The commits that have been built with these options, one a line
+        self.built = self.out / f"built-{hashlib.sha256(options.encode()).hexdigest()[:16]}"
         self.log = tree.build / "log" / f"export-build-{name}.log"
         self.log.parent.mkdir(parents=True, exist_ok=True)
 
-    def build(self) -> float:
+    def has_built(self, commit: str) -> bool:
+        return self.built.exists() and commit in self.built.read_text().splitlines()
+
+    def build(self, commit: str) -> float:
         """The seconds that it took, or a failure with the compiler's first complaint."""
         begin = time.monotonic()
         self.log.write_text("")
         if not (self._configure() and self._make("vmlinux")):
             raise Failure(f"{self._finding()} (whole log: {self.log})")
+        with self.built.open("a") as built:
+            built.write(commit + "\n")
         return time.monotonic() - begin
 
     def _configure(self) -> bool:
@@ -63,9 +73,16 @@ class Configuration:
         return self._run("nice", "make", "-s", "ARCH=x86_64", "-j2", f"O={self.out}", target)
 
     def _run(self, *command: str) -> bool:
+        # No object is compiled twice: ccache would only read the source once more.
+        environment = {**os.environ, "CCACHE_DISABLE": "1"}
         with open(self.log, "a") as log:
             done = subprocess.run(
-                command, cwd=self.source.work, stdout=log, stderr=subprocess.STDOUT, check=False
+                command,
+                cwd=self.source.work,
+                env=environment,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                check=False,
             )
         return done.returncode == 0
 
@@ -81,18 +98,23 @@ def changes_vmlinux(tree: Tree, commit: str) -> bool:
     return not all(path.startswith(OUTSIDE) for path in changed.splitlines())
 
 
-def build_steps(tree: Tree, steps: list[tuple[Step, str]]) -> None:
-    """All configurations of a step at once: most of a small step's time is make's, on one CPU."""
+def build_steps(tree: Tree, steps: list[tuple[Step, str]], names: list[str]) -> None:
+    """All configurations of a step at once: most of a small step's time is make's, on one CPU.
+
+    What an earlier run has built is not built again.
+    """
     source = tree.work_tree("linux-steps", tree.git("rev-parse", "base"))
-    configurations = [Configuration(tree, source, name) for name in CONFIGURATIONS]
+    configurations = [Configuration(tree, source, name) for name in names]
     built = 0
     with ThreadPoolExecutor(len(configurations)) as pool:
         for number, (step, commit) in enumerate(steps, 1):
             if not changes_vmlinux(tree, commit):
                 continue
             built += 1
-            source("checkout", "--quiet", "--force", "--detach", commit)
-            running = [(each, pool.submit(each.build)) for each in configurations]
+            missing = [each for each in configurations if not each.has_built(commit)]
+            if missing:
+                source("checkout", "--quiet", "--force", "--detach", commit)
+            running = [(each, pool.submit(each.build, commit)) for each in missing]
             for configuration, future in running:
                 try:
                     seconds = future.result()
@@ -107,5 +129,5 @@ def build_steps(tree: Tree, steps: list[tuple[Step, str]]) -> None:
                 )
     print(
         f"build: {built} of {len(steps)} steps change the kernel; it builds after each, "
-        f"options {', '.join(CONFIGURATIONS)}"
+        f"options {', '.join(names)}"
     )

@@ -12,6 +12,7 @@ Examples:
 
 import io
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -767,7 +768,12 @@ def export_builds_each_step_of_the_kernel(t: Toy) -> None:
         "@@ -1,3 +1,4 @@\n TOY\n+F:\ttools/toy/\n F:\tkernel/\n F:\tinclude/*/ours.h\n",
     )
     t.ok("tree")
-    assert "2 of 3 steps change the kernel" in t.ok("export", "--build")
+    done = t.tool("export", "--build=off,on")
+    assert done.returncode == 0 and done.stderr.count("build: step") == 4, done.stderr
+    done = t.tool("export", "--build")
+    assert "2 of 3 steps change the kernel" in done.stdout, done.stdout
+    assert re.findall("build: step .*options ([a-z]+)", done.stderr) == ["bpf", "bpf"]
+    assert t.tool("export", "--build=of").returncode == 2
     for switch, text in (
         ("on", "#ifdef CONFIG_TOY\n#error broken\n#endif\n"),
         ("off", "#ifndef CONFIG_TOY\n#error broken\n#endif\n"),
