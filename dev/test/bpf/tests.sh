@@ -27,6 +27,11 @@ STOCK_PROGS=(test_stacktrace_map stacktrace_map_skip test_stacktrace_build_id
 	test_attach_probe test_raw_tp_test_run trace_printk trace_vprintk
 	test_ringbuf test_ringbuf_n test_ringbuf_map_key test_ringbuf_write
 	test_ringbuf_multi dynptr_fail dynptr_success test_pkt_access)
-# Those of them that have a light skeleton
+# What the benchmarks load, all of which are in one program
+BENCH_PROGS=(bench_local_storage_create bloom_filter_bench bpf_hashmap_full_update_bench
+	bpf_hashmap_lookup bpf_loop_bench crypto_bench htab_mem_bench local_storage_bench
+	local_storage_rcu_tasks_trace_bench perfbuf_bench ringbuf_bench stack_map_take
+	strncmp_bench test_overhead trigger_bench)
+# Those of STOCK_PROGS that have a light skeleton
 LIGHT_SKELETONS=(trace_printk.c trace_vprintk.c test_ringbuf.c test_ringbuf_n.c
 	test_ringbuf_map_key.c test_ringbuf_write.c)
