@@ -7,7 +7,7 @@
 # usage: test/run.sh [OUT]
 #
 #   OUT      directory for all output (a new one in TMPDIR)
-#   SEEDS    number of damaged files to try (200); FIRST_SEED is the first one's seed (1)
+#   SEEDS    number of damaged files to try, at least 10 (200); FIRST_SEED is the first one's seed (1)
 #   FUZZ_SECONDS  how long libFuzzer runs (30)
 #   STOCK_EVERY  check one of so many of the system's files (20)
 #   FUZZ_CC  a clang with libFuzzer (clang)
@@ -20,6 +20,11 @@ HERE=$(cd "$(dirname "$0")" && pwd -P)
 export srctree=${srctree:-$(cd "$HERE/../.." && pwd -P)}
 OUT=$(realpath -m "${1:-$(mktemp -d)}")
 SEEDS=${SEEDS:-200}
+# Below, some commands would get no file at all.
+[ "$SEEDS" -ge 10 ] || {
+	echo "SEEDS=$SEEDS: give at least 10" >&2
+	exit 2
+}
 FIRST_SEED=${FIRST_SEED:-1}
 STOCK_EVERY=${STOCK_EVERY:-20}
 SFRAME=$OUT/sframe

@@ -8,8 +8,8 @@ each workload runs once, so that the tables are loaded. Then the whole machine i
 runs again. A stack is whole if its outermost frame lies at the entry point of its program or of
 the dynamic linker, which has it while the program's libraries are mapped.
 
-ROUNDS in the environment (5) is how much of each workload runs; a stack or two of a thousand may be
-short, so that fewer rounds would be a matter of luck.
+ROUNDS in the environment, 1 to 10 (5), is how much of each workload runs; a stack or two of a
+thousand may be short, so that fewer rounds would be a matter of luck.
 
 Prints TAP, a case TOOL-WORKLOAD for each, with figures before it on lines that begin with "#". Exit status 0 all passed, 1 not, 2 usage.
 """
@@ -152,11 +152,12 @@ def judge(tool: str, options: list[str], workload: Workload) -> bool:
 
 
 def main(arguments: list[str]) -> int:
-    if len(arguments) != 3:
+    asked = os.environ.get("ROUNDS", "5")
+    if len(arguments) != 3 or not asked.isdecimal() or int(asked) not in range(1, 11):
         print(__doc__, file=sys.stderr)
         return 2
     cache, tree, kernel = arguments[0], Path(arguments[1]), arguments[2]
-    rounds = int(os.environ.get("ROUNDS", "5"))
+    rounds = int(asked)
     # Not a compiler cache's gcc
     os.environ["PATH"] = "/usr/bin"
     WORK.mkdir()
