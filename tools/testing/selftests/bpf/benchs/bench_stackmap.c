@@ -135,12 +135,12 @@ static void report_final(struct bench_res res[], int res_cnt)
 	uint64_t id, walk;
 
 	if (ctx.taken < ROUNDS) {
-		fprintf(stderr, "only %ld of %d stacks taken; raise --duration\n", ctx.taken, ROUNDS);
+		fprintf(stderr, "%ld of %d stacks taken; raise --duration\n", ctx.taken, ROUNDS);
 		exit(1);
 	}
 	id = median(ctx.id);
 	walk = median(ctx.walk);
-	printf("Summary: %s, %u frames: stackid %5llu ns, walk %5llu ns, difference %5lld ns, lost %ld\n",
+	printf("%s, %u frames: stackid %5llu ns, walk %5llu ns, difference %5lld ns, lost %ld\n",
 	       bench->name, args.frames, (unsigned long long)id, (unsigned long long)walk,
 	       (long long)(id - walk), ctx.lost);
 }
