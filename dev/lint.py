@@ -39,7 +39,7 @@ from repository import Step, patch_heads
 from tool import Failure, run_tool
 
 # Words of the trade that codespell takes for misspelt ones.
-WORDS = "copyin,filp,fpr,ser,ue,inout,mis,te,nd"
+WORDS = "benchs,copyin,filp,fpr,ser,ue,inout,mis,te,nd"
 INCLUDED = re.compile(r'^#include "(\S+\.c)"', re.M)
 SUBJECT = re.compile(r"(?:Documentation|[a-z])[a-z0-9_/, -]*: ([A-Z][a-z]+) \S.*[^.]")
 # First words that are no imperative: nouns, gerunds, and what something did or does.
