@@ -601,6 +601,8 @@ TEST_F(headers, that_change_after_they_were_loaded)
 {
 	if (stat_of("files_loaded") < 0)
 		SKIP(return, "no debugfs at /sys/kernel/debug");
+	/* The first write through a mapping sets the time of change, and the next one does not. */
+	write_headers(self->headers);
 	ASSERT_TRUE(map_until_loaded(self));
 	self->headers->sframe.p_type = PT_NULL;
 	ASSERT_TRUE(map_it(self));
