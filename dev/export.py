@@ -296,9 +296,11 @@ def prove_am(tree: Tree, mails: list[Path]) -> None:
     )
 
 
-def is_build_of_options(option: str) -> bool:
-    names = option.removeprefix("--build=").split(",")
-    return option.startswith("--build=") and set(names) <= CONFIGURATIONS.keys()
+def options_to_build(argument: str) -> list[str]:
+    """The names in --build=NAME,..., or none if it is not that or names others."""
+    switch, _, names = argument.partition("=")
+    known = switch == "--build" and set(names.split(",")) <= CONFIGURATIONS.keys()
+    return names.split(",") if known else []
 
 
 def main() -> int:
@@ -310,8 +312,8 @@ def main() -> int:
                 return 0
             case ["--build", *args]:
                 build = list(CONFIGURATIONS)
-            case [option, *args] if is_build_of_options(option):
-                build = option.removeprefix("--build=").split(",")
+            case [argument, *args] if names := options_to_build(argument):
+                build = names
             case ["--signoff", signer, *args] if re.fullmatch(
                 r"[^<>]+ <[^<>@ ]+@[^<>@ ]+>", signer
             ):
