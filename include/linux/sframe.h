@@ -103,7 +103,7 @@ static inline void sframe_unmap(struct mm_struct *mm, unsigned long start,
 
 /**
  * sframe_exit_mm() - free all tables of an mm that has no users left
- * @mm: The mm.
+ * @mm: The mm, with its mappings.
  *
  * Context: Process context.  Only tasks whose ->mm is @mm look up its tables, and each of
  * them holds a reference in ->mm_users.  So no reader is left.

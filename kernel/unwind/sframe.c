@@ -819,7 +819,10 @@ static bool sframe_range_forked(struct mm_struct *mm, unsigned long start,
 	return !sframe_range_has_any(mm, start, last + 1, VM_DONTCOPY | VM_WIPEONFORK);
 }
 
-/* The next mapping of a file in [@start, @end) must not get what was read for this one. */
+/*
+ * Drop the private files of the mappings in [@start, @end), which end.  The next mapping of
+ * such a file must not get what was read for this one; the mmap_lock is held for writing.
+ */
 static void sframe_drop_private(struct mm_struct *mm, unsigned long start, unsigned long end)
 {
 	VMA_ITERATOR(vmi, mm, start);
@@ -923,6 +926,8 @@ void __sframe_exit_mm(struct mm_struct *mm)
 
 	/* No reader is left, see sframe_exit_mm(); the maple tree asserts the lock. */
 	mmap_write_lock(mm);
+	if (index->private)
+		sframe_drop_private(mm, 0, ULONG_MAX);
 	mas_for_each(&mas, entry, ULONG_MAX) {
 		unwind_segment_put(sframe_entry_segment(entry));
 		sframe_free_entry(entry);
