@@ -31,20 +31,46 @@ static u32 *block_link(const void *pool, u32 number)
 	return &bpf_stack_block(pool, number)->next;
 }
 
-/*
- * The number of blocks to keep free: three quarters of the blocks in use, but no more
- * than the stacks that still fit into the table are likely to need.
- */
-static u64 pool_spare(const struct bpf_stack_pool *pool)
+/* Maximum difference between @nr_free and the number of blocks that are free. */
+static u64 pool_error(const struct bpf_stack_pool *pool)
 {
-	u64 used = pool->nr_blocks - max(atomic_read(&pool->nr_free), 0);
+	return (u64)pool->batch * nr_cpu_ids;
+}
+
+/* The number of free blocks, including what the CPUs have not accounted for yet. */
+static u64 pool_free(const struct bpf_stack_pool *pool)
+{
+	s64 nr = atomic_read(&pool->nr_free);
+	u32 i;
+
+	for (i = 0; pool->batch && i < nr_cpu_ids; i++)
+		nr -= atomic_read(&pool->cpus[i].taken);
+	return clamp_t(s64, nr, 0, pool->nr_blocks);
+}
+
+/*
+ * The number of blocks to keep free: three quarters of the @used ones, but no more than
+ * the stacks that still fit into the table are likely to need.  Takers compare @nr_free,
+ * so keep as many more as that may be wrong.
+ */
+static u64 pool_spare(const struct bpf_stack_pool *pool, u64 used)
+{
 	u64 stored = clamp_t(u32, bpf_stack_count(atomic64_read(pool->stored)), 1,
 			     pool->max_stacks);
 	u64 likely = div64_u64(used * (pool->max_stacks - stored), stored) + used / 64;
-	u64 spare = max_t(u64, used - used / 4, STACK_POOL_SPARE);
+	u64 spare = max_t(u64, used - used / 4, max(STACK_POOL_SPARE, pool->longest));
 
-	spare = min(spare, likely + STACK_POOL_SPARE / 4);
-	return min(spare, pool->max_blocks - used);
+	spare = min(spare, likely + max(STACK_POOL_SPARE / 4, pool->longest));
+	return min(spare + pool_error(pool), pool->max_blocks - min(used, pool->max_blocks));
+}
+
+/* The number of free blocks below which takers ask for more, of @spare to keep free. */
+static u64 pool_low(const struct bpf_stack_pool *pool, u64 spare)
+{
+	u64 most = spare - min(spare, pool_error(pool));
+
+	/* Ask early, as it may take long until the worker gets a CPU. */
+	return spare - most / 4;
 }
 
 /* Distribute the linked blocks @first to @end - 1 to the lists of the CPUs in turn. */
@@ -88,13 +114,13 @@ static void pool_grow(struct work_struct *work)
 	struct bpf_stack_pool *pool = container_of(to_delayed_work(work),
 						   struct bpf_stack_pool, grow);
 	struct bpf_stack_block *blocks;
-	u64 spare, low;
+	u64 spare, low, nr;
 
 	for (;;) {
-		spare = pool_spare(pool);
-		/* Ask early, as it may take long until the worker gets a CPU. */
-		low = spare - spare / 4;
-		if (atomic_read(&pool->nr_free) < spare) {
+		nr = pool_free(pool);
+		spare = pool_spare(pool, pool->nr_blocks - nr);
+		low = pool_low(pool, spare);
+		if (nr < spare && pool->nr_chunks < pool->max_chunks) {
 			blocks = bpf_map_kvcalloc(pool->map, STACK_CHUNK_BLOCKS,
 						  sizeof(*blocks),
 						  GFP_KERNEL | __GFP_RETRY_MAYFAIL |
@@ -115,7 +141,7 @@ static void pool_grow(struct work_struct *work)
 		 * Pairs with pool_ask().
 		 */
 		xchg(&pool->asked, 0);
-		if (atomic_read(&pool->nr_free) >= low ||
+		if (pool_free(pool) >= low || pool->nr_chunks == pool->max_chunks ||
 		    xchg(&pool->asked, 1))
 			return;
 	}
@@ -288,20 +314,25 @@ void bpf_stack_pool_put(struct bpf_stack_pool *pool, u32 number, u32 nr)
 /**
  * bpf_stack_pool_fill - add blocks before the pool is used
  * @pool:	Pool to fill.
- * @nr:		Number of blocks that the pool is to have.
+ * @nr:		Number of blocks that the pool is to have, besides some for each CPU.
  * @node:	NUMA node of the blocks.
  *
  * The memory is charged to the caller's memory cgroup.
  *
  * Context: Process context.  May sleep.
- * Return: 0, or -ENOMEM if memory is short.
+ * Return: 0; -ENOMEM if memory is short; -E2BIG if @nr exceeds what bpf_stack_pool_init()
+ * has made room for.
  */
 int bpf_stack_pool_fill(struct bpf_stack_pool *pool, u64 nr, int node)
 {
 	struct bpf_stack_block *blocks;
 	u32 n;
 
+	/* Nobody asks for more before @nr_free is as low as it may be wrong. */
+	nr = min(nr + pool_error(pool), pool->max_blocks);
 	while (pool->nr_blocks < nr) {
+		if (pool->nr_chunks == pool->max_chunks)
+			return -E2BIG;
 		/* One more, as block 0 stays unused. */
 		n = min_t(u64, nr - pool->nr_blocks + 1, STACK_CHUNK_BLOCKS);
 		blocks = bpf_map_area_alloc(n * sizeof(*blocks), node);
@@ -310,7 +341,7 @@ int bpf_stack_pool_fill(struct bpf_stack_pool *pool, u64 nr, int node)
 		pool_add(pool, blocks, n);
 	}
 	/* A guess: the length of the stacks is not known yet. */
-	pool->low = pool->nr_blocks / 2;
+	pool->low = max_t(u64, pool->nr_blocks / 2, pool_error(pool));
 	return 0;
 }
 
@@ -334,12 +365,14 @@ int bpf_stack_pool_init(struct bpf_stack_pool *pool, u32 max_stacks,
 	u64 max_chunks;
 
 	pool->max_stacks = max_stacks;
-	pool->max_blocks = (u64)max_stacks * blocks_of(max_words) +
-			   STACK_POOL_SPARE;
+	pool->longest = blocks_of(max_words);
+	/* One more stack, as a new one is stored before it replaces another one. */
+	pool->max_blocks = ((u64)max_stacks + 1) * pool->longest + STACK_POOL_SPARE;
 	/* The first and the last chunk may have fewer blocks than the others. */
 	max_chunks = (pool->max_blocks >> STACK_CHUNK_SHIFT) + 3;
 	if (max_chunks > U32_MAX >> STACK_CHUNK_SHIFT)
 		return -E2BIG;
+	pool->max_chunks = max_chunks;
 	pool->stored = stored;
 	init_irq_work(&pool->kick, pool_kick);
 	INIT_DELAYED_WORK(&pool->grow, pool_grow);

@@ -52,8 +52,10 @@ struct bpf_stack_cpu {
  *		@nr_blocks and @nr_chunks; later only the worker does.
  * @nr_blocks:	Number of usable blocks.
  * @nr_chunks:	Number of chunks.
+ * @max_chunks:	Number of chunks that @chunks has room for.
  * @max_blocks:	Number of blocks that the table needs in the worst case.
  * @max_stacks:	Maximum number of stacks in the table.
+ * @longest:	Number of blocks of the longest stack.
  * @low:	Number of free blocks below which takers ask the worker for more.
  * @asked:	Set if a taker has asked the worker, and the worker has not finished.
  * @kick:	Queues the worker; usable in any context.
@@ -72,8 +74,10 @@ struct bpf_stack_pool {
 	u64 bytes;
 	u32 nr_blocks;
 	u32 nr_chunks;
+	u32 max_chunks;
 	u64 max_blocks;
 	u32 max_stacks;
+	u32 longest;
 	s32 low;
 	u32 asked;
 	struct irq_work kick;

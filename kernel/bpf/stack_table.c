@@ -166,17 +166,19 @@ static u32 line_distance(const struct bpf_stack_table *table, u32 from, u32 to)
 	return to >= from ? to - from : to + (table->nr_lines - from);
 }
 
-/* Fold a word to the 32 bits that jhash2() hashes.  Two loads cost less than a shift. */
-static __always_inline u32 word_fold(const u64 *word)
+/*
+ * Fold a word to the 32 bits that jhash2() hashes.  Nobody who does not know @mul can choose
+ * words that fold to the same bits.  The sum of the halves would cost two instructions less,
+ * but then a program could choose stacks that all have the same hash.
+ */
+static __always_inline u32 word_fold(const struct bpf_stack_table *table, const u64 *word)
 {
-	const u32 *half = (const u32 *)word;
-
-	return half[0] + half[1];
+	return (*word * table->mul) >> 32;
 }
 
 /**
  * bpf_stack_table_hash - hash a stack
- * @table:	Table whose seed is used.
+ * @table:	Table whose secrets are used.
  * @word:	Words of the stack.
  * @nr:		Number of words.
  *
@@ -184,10 +186,8 @@ static __always_inline u32 word_fold(const u64 *word)
  * needs no buffer and takes one mix for three frames, not for one and a half.
  * jhash2() returns one of its three registers; here a second one makes it 64 bits.
  *
- * A program that chooses its return addresses can choose stacks that collide: the
- * hash does not distinguish two words whose halves have the same sum, whatever the
- * seed.  The table stores colliding stacks all the same, in lines farther from home,
- * and compares all their words to tell them apart.
+ * The table stores stacks that collide all the same, in lines farther from home, and
+ * compares all their words to tell them apart.
  *
  * Return: the hash, an odd number.  The lower half selects the line;
  * BPF_F_FAST_STACK_CMP compares all 64 bits.
@@ -198,20 +198,20 @@ u64 bpf_stack_table_hash(const struct bpf_stack_table *table, const u64 *word,
 	u32 a = JHASH_INITVAL + (nr << 2) + table->seed, b = a, c = a;
 
 	for (; nr > 3; nr -= 3, word += 3) {
-		a += word_fold(&word[0]);
-		b += word_fold(&word[1]);
-		c += word_fold(&word[2]);
+		a += word_fold(table, &word[0]);
+		b += word_fold(table, &word[1]);
+		c += word_fold(table, &word[2]);
 		__jhash_mix(a, b, c);
 	}
 	switch (nr) {
 	case 3:
-		c += word_fold(&word[2]);
+		c += word_fold(table, &word[2]);
 		fallthrough;
 	case 2:
-		b += word_fold(&word[1]);
+		b += word_fold(table, &word[1]);
 		fallthrough;
 	case 1:
-		a += word_fold(&word[0]);
+		a += word_fold(table, &word[0]);
 		__jhash_final(a, b, c);
 	}
 	return (u64)b << 32 | c | 1;
@@ -1185,6 +1185,7 @@ int bpf_stack_table_init(struct bpf_stack_table *table, u32 max_entries,
 				DIV_ROUND_UP(claims, STACK_LINE - 1));
 	table->nr_index = 1U << (ilog2(max(2ULL * max_entries, claims) - 1) + 1);
 	table->seed = get_random_u32();
+	table->mul = get_random_u64() | 1;
 
 	err = table_alloc(table, max_words, node);
 	if (err)

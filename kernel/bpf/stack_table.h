@@ -76,6 +76,7 @@ struct bpf_stack_key {
  * @cells:	Lines of cells, see stack_table.c.
  * @recs:	Records by index.
  * @stats:	Counters, one set per CPU.
+ * @mul:	Random odd number by which the hash multiplies each word.
  * @seed:	Random seed of the hash.
  * @nr_lines:	Number of lines in @cells.
  * @nr_index:	Number of records in @recs, a power of two.
@@ -94,6 +95,7 @@ struct bpf_stack_table {
 	atomic64_t *cells;
 	struct bpf_stack_rec *recs;
 	struct bpf_stack_stats __percpu *stats;
+	u64 mul;
 	u32 seed;
 	u32 nr_lines;
 	u32 nr_index;

@@ -624,16 +624,21 @@ static u32 jhash2(const u32 *k, u32 length, u32 initval)
 	return c;
 }
 
+static struct bpf_stack_table secrets(void)
+{
+	return (struct bpf_stack_table){ .seed = get_random_u32(), .mul = get_random_u64() | 1 };
+}
+
 /* The hash must be jhash2() of the folded words, and depend on the seed and each bit. */
 static bool hashes(void)
 {
-	struct bpf_stack_table a = { .seed = get_random_u32() }, b = { .seed = get_random_u32() };
+	struct bpf_stack_table a = secrets(), b = secrets();
 	u32 folded[128];
 	u64 word[128];
 
 	stack_words(1, 128, word);
 	for (u32 i = 0; i < 128; i++)
-		folded[i] = (u32)word[i] + (u32)(word[i] >> 32);
+		folded[i] = (word[i] * a.mul) >> 32;
 	for (u32 nr = 1; nr <= 128; nr++) {
 		u64 hash = bpf_stack_table_hash(&a, word, nr);
 
@@ -649,6 +654,82 @@ static bool hashes(void)
 				EXPECT(other != hash);
 			}
 	}
+	return true;
+}
+
+/*
+ * A program must not be able to choose stacks that all have one home.  Here the words have
+ * the same sum of their halves, and then the same product of them.
+ */
+static bool chosen_stacks(void)
+{
+	enum { STACKS = 1024 };
+	struct bpf_stack_table table = secrets();
+	static bool used[2][STACKS * 64];
+	u32 same[2] = {};
+
+	for (u32 i = 0; i < STACKS; i++) {
+		u64 sum = (u64)(0x7000 + i) << 32 | (0x10000000 - i);
+		u64 high = (u64)(0x10000 + i) << 44 | 0x1000;
+
+		for (u32 j = 0; j < 2; j++) {
+			u64 word[] = { j ? high : sum, 1 };
+			u32 hash = bpf_stack_table_hash(&table, word, 2) >> 1;
+			bool *there = &used[j][hash % ARRAY_SIZE(used[j])];
+
+			same[j] += *there;
+			*there = true;
+		}
+	}
+	/* Of 1024 random hashes, about eight share one of 65536 values with another one. */
+	EXPECT(same[0] < 64);
+	EXPECT(same[1] < 64);
+	return true;
+}
+
+/*
+ * With many CPUs, each of which has blocks that the worker does not see, a table that begins
+ * nearly empty must still take all stacks.
+ */
+static bool many_cpus(void)
+{
+	static const u32 cpus[] = { 4, 24, 64, 256 };
+	const u32 n = 16384;
+
+	for (size_t c = 0; c < ARRAY_SIZE(cpus); c++) {
+		struct bpf_stack_table table = {};
+
+		shim_cpus = cpus[c];
+		EXPECT_EQ(bpf_stack_table_init(&table, n, 127, 0, 0), 0);
+		for (u32 i = 0; i < n; i++) {
+			shim_cpu = i % shim_cpus;
+			EXPECT(get_depth(&table, i, 1 + i % 40, false) >= 0);
+		}
+		EXPECT_EQ(bpf_stack_table_stats(&table).lost_nomem, 0);
+		shim_cpu = 0;
+		bpf_stack_table_destroy(&table);
+	}
+	shim_cpus = 2;
+	return true;
+}
+
+/* A table of few entries must have room for its first blocks, however long its stacks are. */
+static bool few_long_stacks(void)
+{
+	static const u32 words[] = { 127, 1024, 16395, 655360 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		for (u32 n = 1; n < 4; n++) {
+			struct bpf_stack_table table = {};
+
+			EXPECT_EQ(bpf_stack_table_init(&table, n, words[i], 0, 0), 0);
+			EXPECT(table.pool.nr_chunks <= table.pool.max_chunks);
+			bpf_stack_table_destroy(&table);
+			table = (struct bpf_stack_table){};
+			EXPECT_EQ(bpf_stack_table_init(&table, n, words[i], words[i], 0), 0);
+			EXPECT(table.pool.nr_chunks <= table.pool.max_chunks);
+			bpf_stack_table_destroy(&table);
+		}
 	return true;
 }
 
@@ -673,6 +754,9 @@ static const struct {
 	{ "probes: short at any load and after churn", probes },
 	{ "memory follows what is stored", memory },
 	{ "hashes", hashes },
+	{ "hashes of chosen stacks", chosen_stacks },
+	{ "many CPUs: no stack is lost", many_cpus },
+	{ "few entries of long stacks", few_long_stacks },
 };
 
 int main(int argc, char **argv)
