@@ -7,7 +7,10 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -430,7 +433,91 @@ static keep bool take_faults_at_the_limit(struct child *child)
 	 */
 	for (volatile int i = 0; i < FAULTS; i++)
 		chain_syscall(SYS_getppid, 0, 0, 0);
+	*child->go = 3;
+	while (*child->go != 4)
+		;
 	return true;
+}
+
+/*
+ * sched_stat_runtime counts nanoseconds, so one hit makes several records of an event.  The
+ * breakpoint, in NMI, is hit between two of them.  Its stack, of one frame, must not get into
+ * the second.
+ */
+TEST(between_two_overflows)
+{
+	struct unwind_event event = {
+		.type = PERF_TYPE_TRACEPOINT,
+		.config = unwind_tracepoint("sched/sched_stat_runtime"),
+		.period = 10000,
+		.flags = UNWIND_AT_ONCE,
+		.cpu = -1,
+	};
+	struct unwind_event in_nmi = {
+		.type = PERF_TYPE_BREAKPOINT,
+		.config = unwind_kernel_symbol("__perf_event_overflow"),
+		.flags = UNWIND_AT_ONCE,
+		.cpu = -1,
+		.max_stack = 1,
+	};
+	static struct unwind_record record;
+	unsigned int samples = 0, breaks = 0, wrong = 0;
+	struct unwind_perf perf, nmi;
+	time_t end = time(NULL) + 2;
+
+	ASSERT_NE(0, in_nmi.config);
+	ASSERT_EQ(0, unwind_perf_open_event(&nmi, &in_nmi));
+	ASSERT_EQ(0, unwind_perf_open_event(&perf, &event));
+	while (time(NULL) < end) {
+		while (unwind_perf_next(&perf, &record)) {
+			bool whole = unwind_user_part(&record) > 3;
+
+			/* The first stacks may be short, until the tables are loaded. */
+			samples += samples || whole;
+			wrong += samples && !whole;
+		}
+		while (unwind_perf_next(&nmi, &record))
+			breaks++;
+	}
+	EXPECT_LT(100, samples);
+	EXPECT_LT(100, breaks);
+	EXPECT_EQ(0, wrong);
+	EXPECT_EQ(0, perf.senseless);
+	unwind_perf_close(&perf);
+	unwind_perf_close(&nmi);
+}
+
+/* Map an object's first page as code, without reading it. */
+static bool map_object_unread(const char *name)
+{
+	char path[PATH_MAX] = "", object[PATH_MAX + 32];
+	void *code;
+	int fd;
+
+	if (readlink("/proc/self/exe", path, sizeof(path) - 1) < 0)
+		return false;
+	snprintf(object, sizeof(object), "%s/%s", dirname(path), name);
+	fd = open(object, O_RDONLY | O_CLOEXEC);
+	code = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	close(fd);
+	return code != MAP_FAILED;
+}
+
+/*
+ * Have the kernel load all tables again, and read their files from the disk.  The rows are
+ * evicted by a limit of 0 on all tables.
+ */
+static bool make_tables_cold(void)
+{
+	char limit[32] = "";
+	FILE *file = fopen("/proc/sys/kernel/unwind_table_kbytes", "r");
+	bool known = file && fgets(limit, sizeof(limit), file);
+
+	if (file)
+		fclose(file);
+	return known && write_file("/proc/sys/kernel", "unwind_table_kbytes", "0") &&
+	       write_file("/proc/sys/kernel", "unwind_table_kbytes", limit) &&
+	       write_file("/proc/sys/vm", "drop_caches", "1");
 }
 
 /*
@@ -448,18 +535,25 @@ TEST_F(group, at_its_memory_limit)
 	NEED_UNWIND();
 	ASSERT_LE(0, id);
 	ASSERT_TRUE(write_file(self->path, "memory.max", LIMIT_TEXT));
+	/* The child inherits code that nobody has read yet. */
+	ASSERT_TRUE(map_object_unread("libcallee_none.so"));
 	ASSERT_TRUE(start_child(&child, take_faults_at_the_limit));
 	snprintf(path, sizeof(path), "/proc/%d", child.pid);
 	ASSERT_TRUE(write_file(path, "oom_score_adj", "-1000"));
 	ASSERT_TRUE(move_into(self->path, child.pid));
 	ASSERT_EQ(0, unwind_perf_open(&perf, child.pid, PERF_TYPE_TRACEPOINT, id,
 				      UNWIND_AT_ONCE));
+	/* Before the group is full, as this gives some of its memory back. */
+	ASSERT_TRUE(make_tables_cold());
 	ASSERT_EQ(1, write(child.start[1], "", 1));
 	while (*child.go != 1)
 		sched_yield();
 	before = read_event(self->path, "oom");
 	EXPECT_LT(0, before);
 	*child.go = 2;
+	while (*child.go != 3 || unwind_is_loading())
+		sched_yield();
+	*child.go = 4;
 	EXPECT_EQ(0, end_child(&child));
 	after = read_event(self->path, "oom");
 	EXPECT_EQ(before, after);
