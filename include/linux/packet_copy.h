@@ -40,7 +40,8 @@ struct xdp_copier {
 	u32 begin;
 };
 
-void skb_copier_begin(struct skb_copier *copier, const struct sk_buff *skb, u32 from);
+void skb_copier_begin(struct skb_copier *copier, const struct sk_buff *skb, u32 from,
+		      u32 len);
 unsigned long skb_copier_copy(void *dst, const void *copier, unsigned long off,
 			      unsigned long len);
 

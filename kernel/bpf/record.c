@@ -173,7 +173,7 @@ static int add_skb(struct output *out, const struct bpf_dynptr_kern *data, u32 s
 		return -EFAULT;
 	if (data->offset + size > skb_headlen(skb) && !skb_frags_readable(skb))
 		return -EFAULT;
-	skb_copier_begin(&out->skb, skb, data->offset);
+	skb_copier_begin(&out->skb, skb, data->offset, size);
 	add_piece(out, skb_copier_copy, &out->skb, size);
 	return 0;
 }

@@ -24,14 +24,18 @@ static bool has_list_in_list(const struct sk_buff *skb)
  * @copier:	Copier to initialise.  It needs no cleanup.
  * @skb:	Packet to copy, which must not change until it is copied.
  * @from:	Offset of the first byte to copy.
+ * @len:	Number of bytes to copy.
+ *
+ * If all of these bytes are in the linear part, nothing else of the packet is read: a program
+ * may trace the function that frees it.
  *
  * Context: Any.
  */
-void skb_copier_begin(struct skb_copier *copier, const struct sk_buff *skb, u32 from)
+void skb_copier_begin(struct skb_copier *copier, const struct sk_buff *skb, u32 from, u32 len)
 {
 	*copier = (struct skb_copier){
 		.skb = skb, .member = skb, .from = from,
-		.has_lists = has_list_in_list(skb),
+		.has_lists = (u64)from + len > skb_headlen(skb) && has_list_in_list(skb),
 	};
 }
 

@@ -155,7 +155,7 @@ static unsigned long copy_skb(struct packet_test *packet, unsigned int from,
 	struct skb_copier copier;
 
 	memset(packet->copy, GUARD, packet->size + 1);
-	skb_copier_begin(&copier, packet->skb, from);
+	skb_copier_begin(&copier, packet->skb, from, packet->size - from);
 	return copy_pieces(packet, &copier, skb_copier_copy, from, first, step);
 }
 
@@ -247,9 +247,26 @@ static void skb_too_short(struct kunit *test)
 
 	packet->skb = make_packet(test, 3);
 	set_size(test, packet->skb->len + 10);
-	skb_copier_begin(&copier, packet->skb, 0);
+	skb_copier_begin(&copier, packet->skb, 0, packet->size);
 	KUNIT_EXPECT_EQ(test, 100, skb_copier_copy(packet->copy, &copier,
 						   packet->size - 100, 100));
+}
+
+/* A program that traces a function that frees packets may output what is left of one. */
+static void skb_of_which_only_the_head_is_left(struct kunit *test)
+{
+	struct packet_test *packet = test->priv;
+	struct sk_buff *list;
+	struct skb_copier copier;
+
+	packet->skb = make_packet(test, 2);
+	set_size(test, packet->skb->len);
+	list = skb_shinfo(packet->skb)->frag_list;
+	skb_shinfo(packet->skb)->frag_list = ERR_PTR(-EFAULT);
+	skb_copier_begin(&copier, packet->skb, 0, HEAD_SIZE);
+	KUNIT_EXPECT_EQ(test, 0, skb_copier_copy(packet->copy, &copier, 0, HEAD_SIZE));
+	skb_copier_begin(&copier, packet->skb, 7, 0);
+	skb_shinfo(packet->skb)->frag_list = list;
 }
 
 static void skb_unreadable(struct kunit *test)
@@ -260,7 +277,7 @@ static void skb_unreadable(struct kunit *test)
 	packet->skb = make_packet(test, 2);
 	packet->skb->unreadable = 1;
 	set_size(test, packet->skb->len);
-	skb_copier_begin(&copier, packet->skb, 0);
+	skb_copier_begin(&copier, packet->skb, 0, packet->size);
 	KUNIT_EXPECT_EQ(test, 0, skb_copier_copy(packet->copy, &copier, 0, HEAD_SIZE));
 	KUNIT_EXPECT_EQ(test, 9, skb_copier_copy(packet->copy, &copier, HEAD_SIZE, 9));
 	/* Later pieces must not touch the fragments either. */
@@ -362,7 +379,7 @@ static u64 copy_time(struct kunit *test, bool with_copier)
 	for (int i = 0; i < 10; i++) {
 		begin = ktime_get_ns();
 		if (with_copier) {
-			skb_copier_begin(&copier, packet->skb, 0);
+			skb_copier_begin(&copier, packet->skb, 0, packet->size);
 			copy_pieces(packet, &copier, skb_copier_copy, 0, 100, PAGE_SIZE);
 		} else {
 			copy_pieces(packet, packet->skb, copy_bits, 0, 100, PAGE_SIZE);
@@ -392,6 +409,7 @@ static struct kunit_case packet_test_cases[] = {
 	KUNIT_CASE(skb_of_linear_packets),
 	KUNIT_CASE(skb_of_lists_in_a_list),
 	KUNIT_CASE(skb_too_short),
+	KUNIT_CASE(skb_of_which_only_the_head_is_left),
 	KUNIT_CASE(skb_unreadable),
 	KUNIT_CASE(skb_cost),
 	KUNIT_CASE(xdp_linear),
