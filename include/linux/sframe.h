@@ -9,6 +9,7 @@
 #include <linux/maple_tree.h>
 #include <linux/mm_types.h>
 #include <linux/types.h>
+#include <linux/unwind_files.h>
 
 #include <uapi/linux/sframe.h>
 
@@ -25,9 +26,7 @@ enum sframe_origin {
 
 /**
  * struct sframe_index - all tables of a process
- * @id:		A number that no other process has had since boot, and never 0.
- * @private:	The process may have private files in the cache, see kernel/unwind/file.c.
- * @unmapped:	Number of file mappings that were unmapped while @private was set.
+ * @private:	Files that may change unseen, which are read for each mapping.
  * @nr:		Number of entries in @by_text.
  * @seen:	mm->exec_vm at the last discovery; 0 to force another discovery.
  * @generation: unwind_tables_generation at the last discovery.
@@ -41,9 +40,7 @@ enum sframe_origin {
  * Writers hold the mmap_lock for writing; see kernel/unwind/sframe.c.
  */
 struct sframe_index {
-	u64			id;
-	bool			private;
-	unsigned int		unmapped;
+	struct unwind_private_files	private;
 	unsigned int		nr;
 	unsigned long		seen;
 	unsigned int		generation;
@@ -103,7 +100,7 @@ static inline void sframe_unmap(struct mm_struct *mm, unsigned long start,
 
 /**
  * sframe_exit_mm() - free all tables of an mm that has no users left
- * @mm: The mm, with its mappings.
+ * @mm: The mm.
  *
  * Context: Process context.  Only tasks whose ->mm is @mm look up its tables, and each of
  * them holds a reference in ->mm_users.  So no reader is left.

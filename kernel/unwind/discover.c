@@ -51,7 +51,6 @@
  * @start:	First address of the mapping.
  * @end:	First address after the mapping.
  * @offset:	Offset of @start in the file.
- * @unmapped:	sframe_index::unmapped when the mapping was found.
  * @waited:	A walk has waited for the object's table before.
  */
 struct discover_object {
@@ -60,7 +59,6 @@ struct discover_object {
 	unsigned long		start;
 	unsigned long		end;
 	u64			offset;
-	unsigned int		unmapped;
 	bool			waited;
 };
 
@@ -101,8 +99,6 @@ static u64 discover_offset(const struct vm_area_struct *vma)
  */
 static struct unwind_file *discover_get_file(struct vm_area_struct *vma)
 {
-	struct sframe_index *index = vma->vm_mm->sframe;
-	struct unwind_file *uf;
 	const void *image;
 	size_t size;
 
@@ -110,10 +106,8 @@ static struct unwind_file *discover_get_file(struct vm_area_struct *vma)
 		image = arch_unwind_vdso(vma, &size);
 		return image ? unwind_file_get_image(image, size) : NULL;
 	}
-	uf = unwind_file_get(vma->vm_file, index->id, discover_offset(vma));
-	if (uf && unwind_file_is_private(uf))
-		WRITE_ONCE(index->private, true);
-	return uf;
+	return unwind_file_get(vma->vm_file, &vma->vm_mm->sframe->private, vma->vm_start,
+			       vma->vm_end);
 }
 
 /*
@@ -142,7 +136,6 @@ static int discover_find(struct mm_struct *mm, unsigned long from, struct discov
 		object->start = vma->vm_start;
 		object->end = vma->vm_end;
 		object->offset = discover_offset(vma);
-		object->unmapped = mm->sframe->unmapped;
 		object->waited = sframe_is_pending(mm->sframe, vma->vm_start, vma->vm_end);
 		if (++batch->nr == DISCOVER_BATCH)
 			break;
@@ -159,14 +152,9 @@ static bool discover_is_unchanged(struct mm_struct *mm, const struct discover_ob
 {
 	struct vm_area_struct *vma = vma_lookup(mm, object->start);
 
-	if (!vma || vma->vm_start != object->start || vma->vm_end != object->end ||
-	    vma->vm_file != object->file || !discover_is_code(vma))
-		return false;
-	/* It may be a later mapping of the same file, and the file may have changed unseen. */
-	if (object->uf && unwind_file_is_private(object->uf) &&
-	    object->unmapped != mm->sframe->unmapped)
-		return false;
-	return discover_offset(vma) == object->offset;
+	return vma && vma->vm_start == object->start && vma->vm_end == object->end &&
+	       vma->vm_file == object->file && discover_offset(vma) == object->offset &&
+	       discover_is_code(vma);
 }
 
 static int discover_attach(struct mm_struct *mm, const struct discover_object *object)
@@ -174,15 +162,20 @@ static int discover_attach(struct mm_struct *mm, const struct discover_object *o
 	struct unwind_part part;
 	int ret;
 
+	/* It may be a later mapping of the same file, with other content. */
+	if (!unwind_file_is_usable(object->uf, object->file))
+		return -ESTALE;
 	ret = unwind_file_find(object->uf, object->offset, &part);
 	if (ret)
 		return ret;
 	ret = sframe_attach(mm, &part, object->start, object->end, object->offset);
 	unwind_segment_put(part.segment);
+	if (!ret)
+		unwind_file_take(object->uf);
 	return ret;
 }
 
-/* A file that may change unseen has to be read anew for the next mapping. */
+/* A file that may change unseen has to be read anew if its mapping did not take the table. */
 static void discover_done(const struct discover_object *object)
 {
 	if (object->uf)
@@ -241,7 +234,7 @@ static int discover_object(struct mm_struct *mm, const struct discover_object *o
 		discover_answer(mm, object, found, batch);
 	} else {
 		discover_done(object);
-		WRITE_ONCE(mm->sframe->seen, 0);
+		batch->again = true;
 	}
 	mmap_write_unlock(mm);
 	return 0;
@@ -321,6 +314,7 @@ void unwind_user_mapped(struct vm_area_struct *vma)
 {
 	struct mm_struct *mm = vma->vm_mm;
 	struct discover_object object = {
+		.file = vma->vm_file,
 		.start = vma->vm_start,
 		.end = vma->vm_end,
 		.offset = discover_offset(vma),
@@ -330,9 +324,7 @@ void unwind_user_mapped(struct vm_area_struct *vma)
 	    sframe_is_known(mm->sframe, vma->vm_start, vma->vm_end))
 		return;
 	object.uf = discover_get_file(vma);
-	if (object.uf && !unwind_file_state(object.uf) && !discover_attach(mm, &object))
-		discover_done(&object);
-	else
+	if (!object.uf || unwind_file_state(object.uf) || discover_attach(mm, &object))
 		WRITE_ONCE(mm->sframe->seen, 0);
 	if (object.uf)
 		unwind_file_put(object.uf);

@@ -7,7 +7,7 @@
  * then, walks go on without the table.  The cache identifies a file by its device, its inode
  * and the time of its last change.  A file that changes while the worker reads it gets no
  * table.  If somebody may write to the file, its entry is private: only the mapping for which
- * the worker read the table gets it.
+ * the worker read the table gets it, and the entry ends with that mapping.
  *
  *	unwind_file	entry of the cache: the file's code, or why it has no table
  *	unwind_segment	a stretch of the file's code, which mappings refer to
@@ -34,11 +34,13 @@
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/seq_file.h>
+#include <linux/shmem_fs.h>
 #include <linux/shrinker.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/sysctl.h>
 #include <linux/timekeeping.h>
+#include <linux/unwind_files.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
@@ -47,6 +49,8 @@
 
 /* Maximum number of files in the cache, with tables or without */
 #define FILE_MAX_KNOWN		16384
+/* Maximum number of private files of a process */
+#define FILE_MAX_PRIVATE	1024
 /* Maximum number of files that are loaded at a time, per queue */
 #define FILE_MAX_LOADS		8
 /* Time until a file without a table is read again: it may have a valid table by then. */
@@ -64,21 +68,22 @@
 
 /**
  * struct unwind_file_key - identifies a file and a version of its content
- * @reader:	sframe_index::id of the process that the file is loaded for, if the content may
- *		change unnoticed; else 0.
- * @offset:	Offset of the mapping that the file is loaded for, if @reader is not 0.
+ * @reader:	The private files of the process that the file is loaded for, if the content may
+ *		change unnoticed; else NULL.
+ * @start:	First address of the mapping that the file is loaded for, if @reader is set.
  * @object:	For an object in memory, its image.  For a file, NULL, or the inode if inode
  *		numbers are not unique in the file system.  Only compared, never dereferenced.
  * @dev:	Device of the file system.
  * @ino:	Inode number.
  * @generation:	Generation of the inode number.
  * @size:	Size of the file or the image in bytes.
- * @version:	The inode's change counter, 0 if the file system has none.
+ * @version:	The inode's change counter, 0 if the file system has none.  On tmpfs, a shared
+ *		mapping that may be written counts as a change.
  * @ctime:	Time of the last change.
  */
 struct unwind_file_key {
-	u64			reader;
-	u64			offset;
+	struct unwind_private_files	*reader;
+	unsigned long		start;
 	const void		*object;
 	dev_t			dev;
 	u64			ino;
@@ -92,6 +97,9 @@ struct unwind_file_key {
  * struct unwind_file - a file in the cache
  * @node:	Entry in unwind_files; unhashed if no lookup may find the file any more.
  * @recent:	Entry in unwind_files_recent while @node is hashed.
+ * @private:	Entry in the files of @key.reader while @node is hashed.
+ * @end:	First address after the mapping that the file is loaded for.
+ * @taken:	The mapping has its table.  No lookup may find the file.
  * @users:	References of the cache, of a load and of callers.
  * @key:	Identity of the file.
  * @state:	0 if the file has tables; FILE_*; or the error that says why it has none.
@@ -103,7 +111,6 @@ struct unwind_file_key {
  *		once.
  * @object:	The object to read, during a load.
  * @sb:		Superblock of the file in @object; NULL for an image.
- * @memcg:	The memory cgroup that a load is charged to.
  * @work:	Loads the file.
  * @load:	Entry in unwind_files_waiting or unwind_files_loading, during a load.
  * @started:	@work has been queued: the load cannot be cancelled any more.
@@ -113,6 +120,9 @@ struct unwind_file_key {
 struct unwind_file {
 	struct hlist_node	node;
 	struct list_head	recent;
+	struct hlist_node	private;
+	unsigned long		end;
+	bool			taken;
 	refcount_t		users;
 	struct unwind_file_key	key;
 	int			state;
@@ -124,7 +134,6 @@ struct unwind_file {
 
 	struct unwind_object	object;
 	struct super_block	*sb;
-	struct mem_cgroup	*memcg;
 	struct work_struct	work;
 	struct list_head	load;
 	bool			started;
@@ -172,12 +181,13 @@ void unwind_file_put(struct unwind_file *uf)
 }
 
 /*
- * Whether the file may change without a change of its ctime.  Only the first write through a
- * mapping sets the ctime, and on tmpfs not even that one does.
+ * Whether the file may change without a change of its key.  Only the first write through a
+ * mapping sets the ctime, on tmpfs not even that one does, and hugetlbfs never sets it.
  */
 static bool file_may_change_unseen(struct inode *inode)
 {
 	return inode_is_open_for_write(inode) || mapping_writably_mapped(inode->i_mapping) ||
+	       inode->i_sb->s_magic == HUGETLBFS_MAGIC ||
 	       ktime_get_real_seconds() - inode_get_ctime_sec(inode) < FILE_FRESH_SECONDS;
 }
 
@@ -199,7 +209,9 @@ static void file_read_key(struct file *file, struct unwind_file_key *key)
 	key->ino = inode->i_ino;
 	key->generation = inode->i_generation;
 	key->size = i_size_read(inode);
-	key->version = IS_I_VERSION(inode) ? inode_query_iversion(inode) : 0;
+	/* A memfd has no superblock that says so, but shmem_mmap() counts there, too. */
+	if (IS_I_VERSION(inode) || shmem_mapping(inode->i_mapping))
+		key->version = inode_query_iversion(inode);
 	key->ctime = inode_get_ctime(inode);
 }
 
@@ -210,7 +222,9 @@ static bool file_key_is(const struct unwind_file_key *a, const struct unwind_fil
 
 static unsigned long file_hash_of(const struct unwind_file_key *key)
 {
-	return key->dev ? key->ino : (unsigned long)key->object;
+	unsigned long object = key->dev ? key->ino : (unsigned long)key->object;
+
+	return object + (unsigned long)key->reader + key->start;
 }
 
 /* Whether a process or another machine may serve the file system. */
@@ -234,9 +248,8 @@ static void file_end_load(struct unwind_file *uf)
 {
 	if (uf->object.file)
 		fput(uf->object.file);
-	mem_cgroup_put(uf->memcg);
+	mem_cgroup_put(uf->object.memcg);
 	uf->object = (struct unwind_object){ };
-	uf->memcg = NULL;
 	list_del(&uf->load);
 }
 
@@ -252,25 +265,11 @@ static void file_cancel_load(struct unwind_file *uf)
 	unwind_file_put(uf);
 }
 
-/* Remove @uf from the cache, and cancel a load that has not started; the lock is held. */
-static void file_unhash(struct unwind_file *uf)
-{
-	if (hlist_unhashed(&uf->node))
-		return;
-	if (uf->state == FILE_LOADING && !uf->started)
-		file_cancel_load(uf);
-	hash_del(&uf->node);
-	list_del(&uf->recent);
-	unwind_files_nr--;
-	unwind_files_bytes -= uf->bytes;
-	unwind_file_put(uf);
-}
-
 /*
- * Evict the tables of @uf; the lock is held.  A table refers to nothing else, so kvfree_rcu()
- * can free it.
+ * Free the tables of @uf; the lock is held.  A table refers to nothing else, so kvfree_rcu() can
+ * free it.
  */
-static void file_evict(struct unwind_file *uf)
+static void file_drop_tables(struct unwind_file *uf)
 {
 	unsigned int i;
 
@@ -288,7 +287,41 @@ static void file_evict(struct unwind_file *uf)
 	uf->state = FILE_EVICTED;
 	unwind_files_bytes -= uf->bytes;
 	uf->bytes = 0;
+}
+
+/*
+ * Remove @uf from the cache; the lock is held.  Mappings may still refer to its segments.  The
+ * tables are evicted first, because nothing could evict or count them later.  A walk that
+ * misses them has the file added again.
+ */
+static void file_unhash(struct unwind_file *uf)
+{
+	if (hlist_unhashed(&uf->node))
+		return;
+	if (!uf->state) {
+		file_drop_tables(uf);
+		WRITE_ONCE(uf->state, -ESTALE);
+	}
+	if (uf->state == FILE_LOADING && !uf->started)
+		file_cancel_load(uf);
+	hash_del(&uf->node);
+	list_del(&uf->recent);
+	if (uf->key.reader) {
+		hlist_del(&uf->private);
+		uf->key.reader->nr--;
+	}
+	unwind_files_nr--;
+	unwind_file_put(uf);
+}
+
+/* Evict the tables of @uf, which may end @uf; the lock is held. */
+static void file_evict(struct unwind_file *uf)
+{
+	file_drop_tables(uf);
 	unwind_count(UNWIND_FILES_EVICTED);
+	/* Nobody could have these tables loaded again. */
+	if (uf->taken)
+		file_unhash(uf);
 }
 
 /* Time at which a walk last read any table of @uf. */
@@ -372,21 +405,11 @@ static unsigned long unwind_files_scan(struct shrinker *shrinker, struct shrink_
 	return file_evict_some(sc->nr_to_scan) ?: SHRINK_STOP;
 }
 
-/*
- * Remove the least recently used files from a cache that has too many; the lock is held.
- * Mappings may still refer to their segments.  The tables are evicted first, because nothing
- * could evict or count them later.  A walk that misses them has the file added again.
- */
+/* Remove the least recently used files from a cache that has too many; the lock is held. */
 static void file_bound_known(void)
 {
-	while (unwind_files_nr > FILE_MAX_KNOWN) {
-		struct unwind_file *uf = list_last_entry(&unwind_files_recent, struct unwind_file,
-							 recent);
-
-		if (!uf->state)
-			file_evict(uf);
-		file_unhash(uf);
-	}
+	while (unwind_files_nr > FILE_MAX_KNOWN)
+		file_unhash(list_last_entry(&unwind_files_recent, struct unwind_file, recent));
 }
 
 /*
@@ -458,17 +481,26 @@ static int file_loaded(struct unwind_file *uf, struct unwind_part *parts, int re
 	return ret;
 }
 
-/* The result of a load that returned @ret: -ESTALE if the file has changed meanwhile. */
-static int file_check_key(const struct unwind_file *uf, int ret)
+/* Whether @uf is the entry of @file as it is now. */
+static bool file_is_unchanged(const struct unwind_file *uf, struct file *file)
 {
 	struct unwind_file_key key;
 
-	if (!uf->object.file)
-		return ret;
-	file_read_key(uf->object.file, &key);
+	file_read_key(file, &key);
 	key.reader = uf->key.reader;
-	key.offset = uf->key.offset;
-	if (!file_key_is(&key, &uf->key))
+	key.start = uf->key.start;
+	return file_key_is(&key, &uf->key);
+}
+
+/* The result of a load that returned @ret: -ESTALE if the file has changed meanwhile. */
+static int file_check_key(const struct unwind_file *uf, int ret)
+{
+	struct file *file = uf->object.file;
+
+	if (!file)
+		return ret;
+	if (!file_is_unchanged(uf, file) ||
+	    (!uf->key.reader && file_may_change_unseen(file_inode(file))))
 		return -ESTALE;
 	/* This error is the file system's own: do not retry as for a change. */
 	return ret == -ESTALE ? -EIO : ret;
@@ -479,7 +511,6 @@ static void file_start_next(bool remote);
 static void file_load(struct work_struct *work)
 {
 	struct unwind_file *uf = container_of(work, struct unwind_file, work);
-	struct mem_cgroup *charged = set_active_memcg(uf->memcg);
 	struct unwind_part parts[UNWIND_MAX_PARTS] = { };
 	/* The file pins the superblock only until the load ends. */
 	bool remote = file_is_remote(uf->sb);
@@ -488,7 +519,6 @@ static void file_load(struct work_struct *work)
 
 	ret = unwind_load_parts(&uf->object, parts);
 	nr = ret < 0 ? 0 : ret;
-	set_active_memcg(charged);
 	ret = file_check_key(uf, ret);
 
 	scoped_guard(spinlock, &unwind_files_lock) {
@@ -557,10 +587,10 @@ static void file_request(struct unwind_file *uf, struct file *file, const void *
 		.file  = file ? get_file(file) : NULL,
 		.image = image,
 		.size  = uf->key.size,
+		.memcg = get_mem_cgroup_from_mm(current->mm),
 	};
 	uf->sb = file ? file_inode(file)->i_sb : NULL;
 	remote = file_is_remote(uf->sb);
-	uf->memcg = get_mem_cgroup_from_mm(current->mm);
 	uf->started = false;
 	refcount_inc(&uf->users);
 	list_add_tail(&uf->load, &unwind_files_waiting[remote]);
@@ -597,12 +627,13 @@ static struct unwind_file *file_find(const struct unwind_file_key *key)
 	struct unwind_file *uf;
 
 	hash_for_each_possible(unwind_files, uf, node, file_hash_of(key))
-		if (file_key_is(&uf->key, key))
+		if (!uf->taken && file_key_is(&uf->key, key))
 			return uf;
 	return NULL;
 }
 
-static struct unwind_file *file_alloc(const struct unwind_file_key *key)
+/* @end counts only if @key has a reader. */
+static struct unwind_file *file_alloc(const struct unwind_file_key *key, unsigned long end)
 {
 	struct unwind_file *uf = kzalloc(sizeof(*uf), UNWIND_GFP_PROFILED);
 
@@ -610,6 +641,7 @@ static struct unwind_file *file_alloc(const struct unwind_file_key *key)
 		/* The caller's reference */
 		refcount_set(&uf->users, 1);
 		uf->key = *key;
+		uf->end = end;
 		uf->state = FILE_EVICTED;
 		INIT_WORK(&uf->work, file_load);
 	}
@@ -622,65 +654,91 @@ static void file_hash(struct unwind_file *uf)
 	refcount_inc(&uf->users);
 	hash_add(unwind_files, &uf->node, file_hash_of(&uf->key));
 	list_add(&uf->recent, &unwind_files_recent);
+	if (uf->key.reader) {
+		hlist_add_head(&uf->private, &uf->key.reader->files);
+		uf->key.reader->nr++;
+	}
 	unwind_files_nr++;
 	file_bound_known();
 }
 
-static struct unwind_file *file_get(const struct unwind_file_key *key, struct file *file,
-				    const void *image)
+/* Whether the process of @key has too many private files for another one; the lock is held. */
+static bool file_is_too_much(const struct unwind_file_key *key)
 {
-	struct unwind_file *new = NULL, *uf;
+	return key->reader && key->reader->nr >= FILE_MAX_PRIVATE;
+}
+
+/*
+ * Find the file of @key, or else add @new, and have it loaded if necessary; the lock is held.
+ * Returns the file with a reference for the caller; NULL if there is neither.
+ */
+static struct unwind_file *file_find_or_add(const struct unwind_file_key *key,
+					    struct unwind_file *new, struct file *file,
+					    const void *image)
+{
+	struct unwind_file *uf = file_find(key);
+
+	if (uf) {
+		refcount_inc(&uf->users);
+		list_move(&uf->recent, &unwind_files_recent);
+	} else if (new && !file_is_too_much(key)) {
+		uf = new;
+		file_hash(uf);
+	}
+	if (uf && (uf->state == FILE_EVICTED || file_is_outdated(uf)))
+		file_request(uf, file, image);
+	return uf;
+}
+
+static struct unwind_file *file_get(const struct unwind_file_key *key, unsigned long end,
+				    struct file *file, const void *image)
+{
+	struct unwind_file *new, *uf;
 
 	/* unwind_files_init() failed. */
 	if (!unwind_files_queue[0] || !unwind_files_queue[1])
 		return NULL;
-	for (;;) {
-		scoped_guard(spinlock, &unwind_files_lock) {
-			uf = file_find(key);
-			if (uf) {
-				refcount_inc(&uf->users);
-				list_move(&uf->recent, &unwind_files_recent);
-			} else if (new) {
-				uf = new;
-				new = NULL;
-				file_hash(uf);
-			}
-			if (uf && (uf->state == FILE_EVICTED || file_is_outdated(uf)))
-				file_request(uf, file, image);
-		}
-		if (uf)
-			break;
-		new = file_alloc(key);
-		if (!new)
-			return NULL;
-	}
-	kfree(new);
+	scoped_guard(spinlock, &unwind_files_lock)
+		uf = file_find_or_add(key, NULL, file, image);
+	if (uf)
+		return uf;
+	new = file_alloc(key, end);
+	if (!new)
+		return NULL;
+	scoped_guard(spinlock, &unwind_files_lock)
+		uf = file_find_or_add(key, new, file, image);
+	if (uf != new)
+		kfree(new);
 	return uf;
 }
 
 /**
  * unwind_file_get() - get a file of the cache
  * @file: A regular file, open for reading.
- * @reader: sframe_index::id of the process that maps the file.
- * @offset: Offset of the mapping in the file.
+ * @reader: The private files of the process that maps @file.
+ * @start: First address of the mapping.
+ * @end: First address after the mapping.
  *
  * If the file's tables are not loaded, this requests the load but does not wait for it; see
- * unwind_file_wait().
+ * unwind_file_wait().  If the file may change unseen, the caller calls unwind_file_unmapped()
+ * before the mapping ends.
  *
  * Context: Process context, may sleep, but only for memory.  The task has an mm, which is
- * charged for the memory.
- * Return: The file, for unwind_file_put(); or NULL if there is no memory.
+ * charged for the memory; its mmap_lock is held.
+ * Return: The file, for unwind_file_put(); or NULL if there is no memory, or if the process has
+ * too many files that may change unseen.
  */
-struct unwind_file *unwind_file_get(struct file *file, u64 reader, u64 offset)
+struct unwind_file *unwind_file_get(struct file *file, struct unwind_private_files *reader,
+				    unsigned long start, unsigned long end)
 {
 	struct unwind_file_key key;
 
 	file_read_key(file, &key);
 	if (file_may_change_unseen(file_inode(file))) {
 		key.reader = reader;
-		key.offset = offset;
+		key.start = start;
 	}
-	return file_get(&key, file, NULL);
+	return file_get(&key, end, file, NULL);
 }
 
 /**
@@ -699,7 +757,7 @@ struct unwind_file *unwind_file_get_image(const void *image, size_t size)
 	memset(&key, 0, sizeof(key));
 	key.object = image;
 	key.size = size;
-	return file_get(&key, NULL, image);
+	return file_get(&key, 0, NULL, image);
 }
 
 /**
@@ -771,20 +829,48 @@ int unwind_file_find(struct unwind_file *uf, u64 offset, struct unwind_part *par
 }
 
 /**
- * unwind_file_is_private() - whether a file is loaded for one mapping only
- * @uf: The file.
+ * unwind_file_is_usable() - whether a mapping may have the tables that were requested for it
+ * @uf: A file that has been loaded.
+ * @file: The file that is mapped; NULL for an object in the kernel's memory.
  *
- * Context: Any.
- * Return: true if the file may change unnoticed.
+ * Context: Process context, the mmap_lock held for writing.
+ * Return: false if the file has changed since the request; if the file may change unseen and
+ * the mapping ended meanwhile; or if another thread has attached the tables.
  */
-bool unwind_file_is_private(const struct unwind_file *uf)
+bool unwind_file_is_usable(const struct unwind_file *uf, struct file *file)
 {
-	return uf->key.reader;
+	bool usable;
+
+	if (file && !file_is_unchanged(uf, file))
+		return false;
+	if (!uf->key.reader)
+		return true;
+	spin_lock(&unwind_files_lock);
+	usable = !hlist_unhashed(&uf->node) && !uf->taken;
+	spin_unlock(&unwind_files_lock);
+	return usable;
 }
 
 /**
- * unwind_file_done() - drop a private file from the cache
- * @uf: The file, which the caller has used or will not use.
+ * unwind_file_take() - remember that a mapping uses the tables that were requested for it
+ * @uf: A usable file.
+ *
+ * No other mapping gets a file that may change unseen.  Other files are shared.
+ *
+ * Context: Process context, the mmap_lock held for writing.
+ */
+void unwind_file_take(struct unwind_file *uf)
+{
+	if (!uf->key.reader)
+		return;
+	spin_lock(&unwind_files_lock);
+	uf->taken = true;
+	spin_unlock(&unwind_files_lock);
+}
+
+/**
+ * unwind_file_done() - drop a private file that no mapping has taken
+ * @uf: The file, which the caller will not use.
  *
  * The next unwind_file_get() of such a file has it loaded again.  Other files stay.
  *
@@ -792,36 +878,55 @@ bool unwind_file_is_private(const struct unwind_file *uf)
  */
 void unwind_file_done(struct unwind_file *uf)
 {
-	if (!unwind_file_is_private(uf))
+	if (!uf->key.reader)
 		return;
 	spin_lock(&unwind_files_lock);
-	file_unhash(uf);
+	if (!uf->taken)
+		file_unhash(uf);
 	spin_unlock(&unwind_files_lock);
 }
 
 /**
- * unwind_file_unmapped() - drop the private entries of mappings that are unmapped
- * @file: The file.
- * @reader: sframe_index::id of the process.
- * @start: Offset in the file of the first byte that is unmapped.
- * @end: Offset of the first byte after it that stays mapped.
+ * unwind_file_unmapped() - drop the private files of mappings that end
+ * @reader: The private files of the process.
+ * @start: First address that is unmapped.
+ * @end: First address after it that stays mapped.
  *
- * The file may change before the process maps it again.
+ * Such a file may change before the process maps it again.
  *
- * Context: Process context.
+ * Context: Process context, the mmap_lock held for writing.
  */
-void unwind_file_unmapped(struct file *file, u64 reader, u64 start, u64 end)
+void unwind_file_unmapped(struct unwind_private_files *reader, unsigned long start,
+			  unsigned long end)
 {
-	struct unwind_file_key key;
 	struct unwind_file *uf;
 	struct hlist_node *next;
 
-	file_read_key(file, &key);
+	/* Adding a file takes the mmap_lock. */
+	if (hlist_empty(&reader->files))
+		return;
 	spin_lock(&unwind_files_lock);
-	/* The file may have changed since it was loaded: compare only what names it. */
-	hash_for_each_possible_safe(unwind_files, uf, next, node, file_hash_of(&key))
-		if (uf->key.reader == reader && uf->key.dev == key.dev && uf->key.ino == key.ino &&
-		    uf->key.offset >= start && uf->key.offset < end)
+	hlist_for_each_entry_safe(uf, next, &reader->files, private)
+		if (uf->key.start < end && start < uf->end)
+			file_unhash(uf);
+	spin_unlock(&unwind_files_lock);
+}
+
+/**
+ * unwind_forget_super() - drop the files of a file system that is unmounted
+ * @sb: The superblock, which has no inodes any more.
+ *
+ * Another file system may get its device number.
+ *
+ * Context: Process context.
+ */
+void unwind_forget_super(struct super_block *sb)
+{
+	struct unwind_file *uf, *next;
+
+	spin_lock(&unwind_files_lock);
+	list_for_each_entry_safe(uf, next, &unwind_files_recent, recent)
+		if (uf->key.dev == sb->s_dev)
 			file_unhash(uf);
 	spin_unlock(&unwind_files_lock);
 }

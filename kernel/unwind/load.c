@@ -4,14 +4,17 @@
  * executable segment.
  *
  * The object's own table comes first, then its split table.  What is allocated is bounded by
- * constants and by the object's size before it is allocated, and charged to the active
- * memory cgroup.  If the cgroup is full, the load fails; the OOM killer does not run.
+ * constants and by the object's size before it is allocated.  The tables are charged to the
+ * object's memory cgroup.  If the cgroup is full, the load fails; the OOM killer does not run.
+ * The pages of the file are not charged to it: the page cache does not fail, so that the OOM
+ * killer would run.
  */
 
 #include <linux/elf.h>
 #include <linux/err.h>
 #include <linux/file.h>
 #include <linux/fs.h>
+#include <linux/sched/mm.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 
@@ -94,6 +97,7 @@ static int load_table(const struct unwind_object *object, const struct unwind_pl
 		.start = place->vaddr,
 		.private_rules = place->private_rules,
 	};
+	struct mem_cgroup *active;
 	u64 room = place->file ? i_size_read(file_inode(place->file)) : object->size;
 	void *bytes;
 	int ret;
@@ -103,7 +107,9 @@ static int load_table(const struct unwind_object *object, const struct unwind_pl
 		return -E2BIG;
 	if (place->offset > room || room - place->offset < place->size)
 		return -EBADMSG;
+	active = set_active_memcg(object->memcg);
 	bytes = kvmalloc(place->size, UNWIND_GFP_PROFILED);
+	set_active_memcg(active);
 	if (!bytes)
 		return -ENOMEM;
 	source.bytes = bytes;
@@ -111,8 +117,10 @@ static int load_table(const struct unwind_object *object, const struct unwind_pl
 		ret = unwind_file_read(place->file, bytes, place->offset, place->size);
 	else
 		ret = unwind_object_read(object, bytes, place->offset, place->size);
+	active = set_active_memcg(object->memcg);
 	if (!ret)
 		ret = load_build(object, &source, phdrs, nr_phdrs, parts);
+	set_active_memcg(active);
 	kvfree(bytes);
 	return ret;
 }

@@ -9,6 +9,7 @@
 
 struct elf64_phdr;
 struct file;
+struct mem_cgroup;
 
 /* ld writes a dozen program headers. */
 #define UNWIND_MAX_PHDRS	64
@@ -18,11 +19,13 @@ struct file;
  * @file:	The file, or NULL for an object in the kernel's memory.
  * @image:	Address of the object in memory, if @file is NULL.
  * @size:	Size of the file or of @image in bytes.
+ * @memcg:	The memory cgroup that is charged for its tables; NULL for none.
  */
 struct unwind_object {
 	struct file	*file;
 	const void	*image;
 	u64		size;
+	struct mem_cgroup *memcg;
 };
 
 /**

@@ -159,7 +159,6 @@ static void sframe_init_tree(struct mm_struct *mm, struct maple_tree *tree)
  */
 struct sframe_index *sframe_get_index(struct mm_struct *mm, gfp_t gfp)
 {
-	static atomic64_t last_id = ATOMIC64_INIT(0);
 	struct sframe_index *index = mm->sframe;
 
 	mmap_assert_write_locked(mm);
@@ -171,7 +170,6 @@ struct sframe_index *sframe_get_index(struct mm_struct *mm, gfp_t gfp)
 		return NULL;
 	sframe_init_tree(mm, &index->by_text);
 	sframe_init_tree(mm, &index->without);
-	index->id = atomic64_inc_return(&last_id);
 	index->rest_until = jiffies;
 	/* Publishes an empty index to readers, in NMI too. */
 	smp_store_release(&mm->sframe, index);
@@ -819,27 +817,6 @@ static bool sframe_range_forked(struct mm_struct *mm, unsigned long start,
 	return !sframe_range_has_any(mm, start, last + 1, VM_DONTCOPY | VM_WIPEONFORK);
 }
 
-/*
- * Drop the private files of the mappings in [@start, @end), which end.  The next mapping of
- * such a file must not get what was read for this one; the mmap_lock is held for writing.
- */
-static void sframe_drop_private(struct mm_struct *mm, unsigned long start, unsigned long end)
-{
-	VMA_ITERATOR(vmi, mm, start);
-	struct vm_area_struct *vma;
-	u64 offset;
-
-	for_each_vma_range(vmi, vma, end) {
-		/* The mapping may have lost VM_EXEC since. */
-		if (!vma->vm_file || !(vma->vm_flags & VM_MAYEXEC))
-			continue;
-		offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
-		unwind_file_unmapped(vma->vm_file, mm->sframe->id, offset,
-				     offset + (vma->vm_end - vma->vm_start));
-		mm->sframe->unmapped++;
-	}
-}
-
 void __sframe_unmap(struct mm_struct *mm, unsigned long start,
 		    unsigned long end)
 {
@@ -849,8 +826,7 @@ void __sframe_unmap(struct mm_struct *mm, unsigned long start,
 	void *entry;
 
 	mmap_assert_write_locked(mm);
-	if (index->private)
-		sframe_drop_private(mm, start, end);
+	unwind_file_unmapped(&index->private, start, end);
 	for (;;) {
 		MA_STATE(mas, &index->by_text, start, start);
 
@@ -926,8 +902,7 @@ void __sframe_exit_mm(struct mm_struct *mm)
 
 	/* No reader is left, see sframe_exit_mm(); the maple tree asserts the lock. */
 	mmap_write_lock(mm);
-	if (index->private)
-		sframe_drop_private(mm, 0, ULONG_MAX);
+	unwind_file_unmapped(&index->private, 0, ULONG_MAX);
 	mas_for_each(&mas, entry, ULONG_MAX) {
 		unwind_segment_put(sframe_entry_segment(entry));
 		sframe_free_entry(entry);

@@ -11,9 +11,8 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,26 +32,6 @@ static long long stat_of(const char *name)
 	while (fscanf(file, "%63s %lld", line, &value) == 2)
 		if (!strcmp(line, name))
 			found = value;
-	fclose(file);
-	return found;
-}
-
-/* Whether the kernel's cache of tables has the file, by debugfs' unwind/files. */
-static bool is_cached(int fd)
-{
-	FILE *file = fopen("/sys/kernel/debug/unwind/files", "r");
-	char id[64], line[160];
-	bool found = false;
-	struct stat st;
-
-	if (!file)
-		return false;
-	if (!fstat(fd, &st)) {
-		snprintf(id, sizeof(id), "%02x:%02x %llu ", major(st.st_dev), minor(st.st_dev),
-			 (unsigned long long)st.st_ino);
-		while (!found && fgets(line, sizeof(line), file))
-			found = !strncmp(line, id, strlen(id));
-	}
 	fclose(file);
 	return found;
 }
@@ -605,6 +584,26 @@ TEST_F(headers, that_were_written_a_moment_ago)
 	EXPECT_EQ(0, comes_to_believe(self));
 }
 
+/*
+ * A mapping that is written after a read fault has no fault at the write, so tmpfs sets no
+ * time stamp.
+ */
+TEST_F(headers, that_were_written_in_memory)
+{
+	struct stat before, after;
+
+	ASSERT_TRUE(end_writing(self));
+	let_grow_old(self->fd);
+	ASSERT_TRUE(map_it(self));
+	EXPECT_EQ(1, comes_to_believe(self));
+	ASSERT_EQ(0, fstat(self->fd, &before));
+	ASSERT_TRUE(rewrite_table_in_memory(self, WRONG_MAGIC));
+	ASSERT_EQ(0, fstat(self->fd, &after));
+	ASSERT_EQ(0, memcmp(&before.st_ctim, &after.st_ctim, sizeof(before.st_ctim)));
+	ASSERT_TRUE(map_it(self));
+	EXPECT_EQ(0, comes_to_believe(self));
+}
+
 /* Map the object, and wait until its table has been loaded.  No walk uses the table. */
 static bool map_until_loaded(headers_data *self)
 {
@@ -631,6 +630,147 @@ TEST_F(headers, that_change_after_they_were_loaded)
 	EXPECT_EQ(0, comes_to_believe(self));
 }
 
+/* The table of the first mapping, which stays, must not go to the second one. */
+TEST_F(headers, that_change_between_two_mappings)
+{
+	static struct lying_map second;
+
+	if (stat_of("files_loaded") < 0)
+		SKIP(return, "no debugfs at /sys/kernel/debug");
+	write_headers(self->headers);
+	ASSERT_TRUE(map_until_loaded(self));
+	self->headers->sframe.p_type = PT_NULL;
+	ASSERT_TRUE(prepare_map(&second));
+	ASSERT_TRUE(map_object(&second, self->fd));
+	EXPECT_EQ(0, comes_to_believe_in(&second));
+}
+
+/* The kernel must count and evict also a table that only one mapping may use. */
+TEST_F(headers, that_may_change_and_are_evicted)
+{
+	time_t end = 0;
+
+	if (stat_of("files_loaded") < 0)
+		SKIP(return, "no debugfs at /sys/kernel/debug");
+	ASSERT_TRUE(map_it(self));
+	ASSERT_EQ(1, comes_to_believe(self));
+	EXPECT_TRUE(file_is(self->fd, " loaded"));
+	for (int i = 0; i < 3; i++)
+		ASSERT_TRUE(drop_caches());
+	EXPECT_FALSE(file_is(self->fd, " loaded"));
+	while (believes_in(&self->map) != 1 && !is_over(&end))
+		;
+	EXPECT_EQ(1, believes_in(&self->map));
+	EXPECT_TRUE(file_is(self->fd, " loaded"));
+	ASSERT_EQ(0, munmap(self->map.area + PAGE, PAGE));
+	EXPECT_FALSE(file_is(self->fd, ""));
+}
+
+struct other_file {
+	int	fd;
+	bool	stop;
+};
+
+static void *map_other_file(void *data)
+{
+	struct other_file *other = data;
+
+	while (!__atomic_load_n(&other->stop, __ATOMIC_RELAXED)) {
+		void *page = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, other->fd, 0);
+
+		if (page == MAP_FAILED || munmap(page, PAGE))
+			return other;
+	}
+	return NULL;
+}
+
+/* A thread that unmaps other files must not keep the kernel from attaching the table. */
+TEST_F(headers, that_load_while_other_files_are_unmapped)
+{
+	struct other_file other = { memfd_create("other", MFD_CLOEXEC) };
+	long long loaded = stat_of("files_loaded");
+	pthread_t thread;
+	void *result;
+
+	if (loaded < 0)
+		SKIP(return, "no debugfs at /sys/kernel/debug");
+
+	ASSERT_LE(0, other.fd);
+	ASSERT_EQ(0, ftruncate(other.fd, PAGE));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, map_other_file, &other));
+	for (int i = 0; i < 10; i++) {
+		time_t end = 0;
+
+		ASSERT_TRUE(map_it(self));
+		while (believes_in(&self->map) != 1 && !is_over(&end))
+			;
+		EXPECT_EQ(1, believes_in(&self->map));
+	}
+	__atomic_store_n(&other.stop, true, __ATOMIC_RELAXED);
+	ASSERT_EQ(0, pthread_join(thread, &result));
+	EXPECT_EQ(NULL, result);
+	/* Once for each mapping; others may load a file, too. */
+	EXPECT_GE(loaded + 15, stat_of("files_loaded"));
+}
+
+#define PRIVATE_MAX	1024	/* FILE_MAX_PRIVATE of kernel/unwind/file.c */
+#define TOO_MANY	(PRIVATE_MAX + 100)
+
+/* The kernel must bound what it keeps for the mappings of one process. */
+TEST_F(headers, that_are_mapped_too_often)
+{
+	void *pages[TOO_MANY];
+	struct stat st;
+
+	ASSERT_EQ(0, fstat(self->fd, &st));
+	if (stat_of("files_loaded") < 0)
+		SKIP(return, "no debugfs at /sys/kernel/debug");
+	for (int i = 0; i < TOO_MANY; i++) {
+		pages[i] = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, self->fd, PAGE);
+		ASSERT_NE(MAP_FAILED, pages[i]);
+	}
+	EXPECT_EQ(PRIVATE_MAX, lines_of(&st, ""));
+	for (int i = 0; i < TOO_MANY; i++)
+		ASSERT_EQ(0, munmap(pages[i], PAGE));
+	EXPECT_EQ(0, lines_of(&st, ""));
+	ASSERT_TRUE(map_it(self));
+	EXPECT_EQ(1, comes_to_believe(self));
+}
+
+/* Another file system may get the number of this one, and its files' numbers, too. */
+TEST_F(headers, of_a_file_system_that_is_unmounted)
+{
+	char directory[] = "/tmp/lying.XXXXXX", name[64];
+	struct lying_table table = lying_table(-(int)PAGE);
+	time_t end = 0;
+	struct stat st;
+	int fd;
+
+	if (stat_of("files_loaded") < 0)
+		SKIP(return, "no debugfs at /sys/kernel/debug");
+	ASSERT_NE(NULL, mkdtemp(directory));
+	ASSERT_EQ(0, mount("none", directory, "tmpfs", 0, NULL));
+	snprintf(name, sizeof(name), "%s/object", directory);
+	fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0700);
+	ASSERT_LE(0, fd);
+	ASSERT_TRUE(write_lying_object(fd, self->headers, &table));
+	close(fd);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	ASSERT_LE(0, fd);
+	let_grow_old(fd);
+	ASSERT_TRUE(map_object(&self->map, fd));
+	ASSERT_EQ(1, comes_to_believe(self));
+	ASSERT_EQ(0, fstat(fd, &st));
+	EXPECT_EQ(1, lines_of(&st, " loaded"));
+	close(fd);
+	ASSERT_TRUE(map_it(self));
+	/* The worker that has loaded the table may not have closed the file yet. */
+	while (umount(directory) && !is_over(&end))
+		usleep(10000);
+	EXPECT_EQ(0, rmdir(directory));
+	EXPECT_EQ(0, lines_of(&st, ""));
+}
+
 /* The next process may have its mm at the same address, and gets nothing of this one. */
 TEST_F(headers, that_a_process_left_loaded)
 {
@@ -650,12 +790,12 @@ TEST_F(headers, that_a_process_left_loaded)
 			if (!watch_map(&self->map))
 				_exit(2);
 			if (!lie)
-				_exit(!map_until_loaded(self) || !is_cached(self->fd));
+				_exit(!map_until_loaded(self) || !file_is(self->fd, ""));
 			_exit(!map_it(self) || comes_to_believe(self));
 		}
 		ASSERT_EQ(pid, waitpid(pid, &status, 0));
 		EXPECT_EQ(0, status) TH_LOG("process %d", i);
-		EXPECT_FALSE(is_cached(self->fd)) TH_LOG("process %d", i);
+		EXPECT_FALSE(file_is(self->fd, "")) TH_LOG("process %d", i);
 	}
 }
 

@@ -93,26 +93,32 @@ static inline void let_grow_old(int fd)
 		usleep(100000);
 }
 
-/* Whether debugfs' unwind/files has a line for the file that ends in @state. */
-static inline bool file_is(int fd, const char *state)
+/* Number of lines in debugfs' unwind/files that are of a file and end in @state. */
+static inline int lines_of(const struct stat *st, const char *state)
 {
 	FILE *files = fopen("/sys/kernel/debug/unwind/files", "r");
 	char line[256], of[64];
-	bool found = false;
-	struct stat st;
+	int nr = 0;
 
-	if (files && !fstat(fd, &st)) {
-		snprintf(of, sizeof(of), "%02x:%02x %lu ", major(st.st_dev), minor(st.st_dev),
-			 st.st_ino);
-		while (!found && fgets(line, sizeof(line), files)) {
-			line[strcspn(line, "\n")] = '\0';
-			found = !strncmp(line, of, strlen(of)) && strlen(line) >= strlen(state) &&
-				!strcmp(line + strlen(line) - strlen(state), state);
-		}
+	snprintf(of, sizeof(of), "%02x:%02x %lu ", major(st->st_dev), minor(st->st_dev),
+		 st->st_ino);
+	while (files && fgets(line, sizeof(line), files)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (!strncmp(line, of, strlen(of)) && strlen(line) >= strlen(state) &&
+		    !strcmp(line + strlen(line) - strlen(state), state))
+			nr++;
 	}
 	if (files)
 		fclose(files);
-	return found;
+	return nr;
+}
+
+/* Whether debugfs' unwind/files has a line for the file that ends in @state. */
+static inline bool file_is(int fd, const char *state)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && lines_of(&st, state);
 }
 
 /* Open an event that counts a tracepoint in this thread. */
