@@ -188,11 +188,13 @@ static enum outcome fill_fail(struct fill *fill, const char *error)
 static enum outcome fill_write_once(struct fill *fill, const struct object *obj,
 				    const struct cfi *cfi, const char *name)
 {
-	int lock = lock_directory(name);
+	char *dir = strndup(name, strrchr(name, '/') - name);
+	int lock = dir ? lock_directory(dir) : -1;
 	enum outcome outcome = PRESENT;
 	const char *error;
 	struct stat st;
 
+	free(dir);
 	if (!cache_file_fits(name, obj, options.format)) {
 		error = cache_write(obj, cfi, options.format, name);
 		outcome = error ? fill_fail(fill, error) : WRITTEN;

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -118,19 +117,25 @@ static void each_in(struct cache_entry *entry, entry_fn *fn, void *arg)
 		free(names);
 }
 
-static int open_first(const char *dir, const char *first)
-{
-	char *path;
-	int fd;
-
-	if (asprintf(&path, "%s/%s", dir, first) < 0)
-		return -1;
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	free(path);
-	return fd;
-}
-
 enum locking { UNLOCKED, LOCKED };
+
+/* Call @fn for each file of the subdirectory @path, which is @entry->first. */
+static void each_in_directory(struct cache_entry *entry, const char *path, enum locking locking,
+			      entry_fn *fn, void *arg)
+{
+	int lock = -1;
+
+	entry->fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (entry->fd < 0)
+		return;
+	if (locking == LOCKED)
+		lock = lock_directory(path);
+	entry->locked = lock >= 0;
+	each_in(entry, fn, arg);
+	if (lock >= 0)
+		close(lock);
+	close(entry->fd);
+}
 
 /* Call @fn for each file of @dir.  LOCKED: with the file's subdirectory locked. */
 static int each_entry(const char *dir, enum locking locking, entry_fn *fn, void *arg)
@@ -142,12 +147,11 @@ static int each_entry(const char *dir, enum locking locking, entry_fn *fn, void 
 		return complain(dir, "%s; name a cache by --cache-dir", strerror(errno));
 	for (int i = 0; i < count; i++) {
 		struct cache_entry entry = { .dir = dir, .first = names[i]->d_name };
+		char *path;
 
-		entry.fd = open_first(dir, entry.first);
-		if (entry.fd >= 0) {
-			entry.locked = locking == LOCKED && !flock(entry.fd, LOCK_EX);
-			each_in(&entry, fn, arg);
-			close(entry.fd);
+		if (asprintf(&path, "%s/%s", dir, entry.first) >= 0) {
+			each_in_directory(&entry, path, locking, fn, arg);
+			free(path);
 		}
 		free(names[i]);
 	}

@@ -85,18 +85,24 @@ static bool has_table(int fd, const struct object *obj, enum format format)
 }
 
 /**
- * lock_directory() - keep other writers out of a directory
- * @path:	A file in the directory.
+ * lock_directory() - keep other writers out of a subdirectory of the cache
+ * @dir:	The subdirectory.
+ *
+ * The lock is on a file in it that nobody else may open.  Anyone can lock the directory itself,
+ * and keep it locked.
  *
  * Return: a file descriptor, whose close() unlocks the directory; -1 if the file system has
- * no locks.
+ * no locks, or if the directory cannot be written.
  */
-int lock_directory(const char *path)
+int lock_directory(const char *dir)
 {
-	char *dir = strndup(path, strrchr(path, '/') - path);
-	int fd = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	char *path;
+	int fd;
 
-	free(dir);
+	if (asprintf(&path, "%s/.lock", dir) < 0)
+		return -1;
+	fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	free(path);
 	if (fd >= 0 && flock(fd, LOCK_EX)) {
 		close(fd);
 		fd = -1;

@@ -12,7 +12,7 @@
  *	DIR/<first byte>/<other bytes>.v3
  *
  * in lower case hexadecimal digits.  The kernel finds it if the sysctl
- * kernel.unwind_table_path names DIR.
+ * kernel.unwind_table_path names DIR.  Writers lock DIR/<first byte>/.lock.
  */
 #define SFRAME_CACHE_DIR	"/var/cache/sframe"
 
@@ -22,7 +22,7 @@
 char *cache_file_name(const char *dir, const struct object *obj,
 		      enum format format);
 int make_directories(const char *path);
-int lock_directory(const char *path);
+int lock_directory(const char *dir);
 bool cache_file_fits(const char *name, const struct object *obj,
 		     enum format format);
 const char *cache_refusal(const char *name, struct sframe_file *head, struct stat *st);

@@ -117,6 +117,37 @@ static bool is_linker(const char *name)
 	       !stat(name, &st) && S_ISREG(st.st_mode) && !st.st_uid && !(st.st_mode & 022);
 }
 
+/* Whether only root can write @path, or replace it in a directory that may be a sticky one. */
+static bool is_roots(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && !st.st_uid &&
+	       (!(st.st_mode & 022) || (S_ISDIR(st.st_mode) && st.st_mode & S_ISVTX));
+}
+
+/*
+ * Whether the dynamic linker may list the libraries of @file with the rights of this process.
+ * It runs no code of the program itself, but that of auditors that the program names.  So root
+ * lists only programs that root has installed: the file and all directories that lead to it.
+ */
+static bool may_be_listed(const char *file)
+{
+	char path[PATH_MAX], *slash;
+
+	if (geteuid())
+		return true;
+	if (!realpath(file, path))
+		return false;
+	while (is_roots(path)) {
+		slash = strrchr(path, '/');
+		if (!path[1])
+			return true;
+		slash[slash == path] = '\0';
+	}
+	return false;
+}
+
 static void list_libraries(const char *linker, const char *file, int to)
 {
 	int null = open("/dev/null", O_RDWR);
@@ -150,7 +181,7 @@ static void add_library(struct mapped *mapped, const char *file, char *line)
 	mapped_add_file(mapped, path);
 }
 
-/* Ask the dynamic linker, which maps the libraries without running their code. */
+/* Ask the dynamic linker: see may_be_listed(). */
 static void add_libraries(struct mapped *mapped, const char *linker, const char *file)
 {
 	char *line = NULL;
@@ -187,12 +218,15 @@ static void add_program(struct mapped *mapped, const char *file)
 	}
 	if (!read_linker(file, linker))
 		return;
-	if (is_linker(linker))
-		add_libraries(mapped, linker, file);
-	else
+	if (!is_linker(linker))
 		tell(NOTE, file, NULL,
 		     "its dynamic linker %s is not trusted and not run, so its libraries are not checked",
 		     linker);
+	else if (!may_be_listed(file))
+		tell(NOTE, file, NULL,
+		     "others than root may change it, so its libraries are not checked; run sframe doctor as its owner, or with the number of its process");
+	else
+		add_libraries(mapped, linker, file);
 }
 
 /**

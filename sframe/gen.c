@@ -93,8 +93,12 @@ static int gen_to(const struct gen_options *options, const char *name,
 {
 	struct cfi cfi = { };
 	struct object obj;
+	struct stat st;
 	int ret;
 
+	/* The table replaces the file, which must not be /dev/null. */
+	if (!stat(output, &st) && !S_ISREG(st.st_mode))
+		return complain(output, "is no regular file; name another by --output");
 	if (is_same_file(name, output))
 		return complain(name, "is the output too; name another by --output");
 	if (object_open(&obj, name))

@@ -36,7 +36,7 @@ cache_programs() {
 }
 
 table_files() {
-	find "$OUT/cache" -type f | sort
+	find "$OUT/cache" -type f ! -name .lock | sort
 }
 
 cache_cases() {
@@ -68,6 +68,7 @@ cache_cases() {
 	try cache-list-usage list_of_no_cache_fails
 	try cache-prune prune_keeps_what_is_used
 	try cache-prune-writers prune_waits_for_writers
+	try_as_root cache-locks-of-others locks_of_others_stop_nobody
 	try_as_root cache-prune-owner prune_is_for_ones_own
 	try cache-prune-links prune_follows_no_link
 	try cache-dry-run dry_run_writes_nothing

@@ -9,7 +9,7 @@ second_fill_writes_nothing() {
 	has "$OUT/cache.first" "5 files: 5 written"
 	[ "$(table_files | wc -l)" = 5 ]
 	[ "$(table_files | grep -cvE '/[0-9a-f]{2}/[0-9a-f]{38}\.v3$')" = 0 ]
-	[ -z "$(find "$OUT/cache" -type f ! -perm 644)$(find "$OUT/cache" -type d ! -perm 755)" ]
+	[ -z "$(find "$OUT/cache" -name '*.v3' ! -perm 644)$(find "$OUT/cache" -type d ! -perm 755)" ]
 	find "$OUT/cache" -type f -printf '%p %i %T@\n' | sort > "$OUT/cache.before"
 	cache "$OUT/programs" > "$OUT/cache.second"
 	has "$OUT/cache.second" "5 files: 0 written (0.0 MB), 5 there already"

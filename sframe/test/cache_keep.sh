@@ -97,7 +97,7 @@ prune_waits_for_writers() {
 	table=$(table_files | head -n 1)
 	cp "$table" "$table.aBc123"
 	find "$OUT/cache" -type f -exec touch -d yesterday {} +
-	exec {lock}< "${table%/*}"
+	exec {lock}< "${table%/*}/.lock"
 	flock $lock
 	prune "$OUT/programs" > "$OUT/cache.out" {lock}<&- & pid=$!
 	sleep 3
@@ -106,6 +106,27 @@ prune_waits_for_writers() {
 	exec {lock}<&-
 	wait $pid
 	has "$OUT/cache.out" ": 5 tables, 0 removed, 0 left over"
+}
+
+# Anyone may lock a directory that he can read, and keep it locked.
+locks_of_others_stop_nobody() {
+	local holder table
+
+	cache_programs
+	cache --quiet "$OUT/programs"
+	table=$(table_files | head -n 1)
+	status 66 setpriv --reuid 65534 --clear-groups flock --nonblock "${table%/*}/.lock" true \
+		2> "$OUT/cache.err"
+	setpriv --reuid 65534 --clear-groups flock "${table%/*}" sleep 60 & holder=$!
+	until ! flock --nonblock "${table%/*}" true; do
+		sleep 0.1
+	done
+	rm "$table"
+	timeout 30 "$CHECKED" cache --cache-dir "$OUT/cache" "$OUT/programs" > "$OUT/cache.out"
+	[ -e "$table" ]
+	timeout 30 "$CHECKED" cache --cache-dir "$OUT/cache" --prune "$OUT/programs" \
+		> "$OUT/cache.out"
+	kill $holder
 }
 
 prune_is_for_ones_own() {

@@ -99,7 +99,11 @@ missing_proc_is_told() {
 running_programs_get_tables() {
 	rm -rf "$OUT/cache"
 	gcc -O2 -Wall -Wl,--build-id -o "$OUT/spin" "$HERE/spin.c"
-	"$OUT/spin" 20 & local pid=$!
+	"$OUT/spin" 300 & local pid=$!
+	# It is a copy of this shell until it has called exec().
+	until [ "/proc/$pid/exe" -ef "$OUT/spin" ]; do
+		sleep 0.1
+	done
 	cache --running > "$OUT/cache.out"
 	kill $pid
 	wait $pid || true

@@ -135,3 +135,29 @@ untrusted_linker_is_not_run() {
 	has "$OUT/doctor.out" "is not trusted and not run, so its libraries are not checked"
 	[ ! -e "$OUT/doctor-ran" ]
 }
+
+# The dynamic linker runs the auditors that a program names, even if it only lists libraries.
+auditors_of_others_are_not_run() {
+	local tmp=$OUT/doctor-auditor
+
+	make_kernel
+	mkdir -p "$tmp"
+	rm -f "$tmp/ran"
+	gcc -shared -fPIC -DRAN="\"$tmp/ran\"" -o "$tmp/auditor.so" -x c - <<-'END'
+		#include <fcntl.h>
+		__attribute__((constructor)) static void run(void) { creat(RAN, 0600); }
+		unsigned la_version(unsigned version) { return version; }
+	END
+	echo 'int main(void) { return 0; }' |
+		gcc -o "$tmp/program" -Wl,--audit="$tmp/auditor.so" -x c -
+	/lib64/ld-linux-x86-64.so.2 --list "$tmp/program" > "$OUT/doctor.out"
+	rm "$tmp/ran"
+	chown 65534 "$tmp/program"
+	status 1 doctor "$tmp/program"
+	has "$OUT/doctor.out" "note     $tmp/program: others than root may change it"
+	chown 0 "$tmp/program"
+	chown 65534 "$tmp"
+	status 1 doctor "$tmp/program"
+	has "$OUT/doctor.out" "note     $tmp/program: others than root may change it"
+	[ ! -e "$tmp/ran" ]
+}
