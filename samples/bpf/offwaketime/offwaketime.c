@@ -178,14 +178,15 @@ static Elf *open_elf(int dir, const char *path)
 	found = tsearch(file, &files, by_inode);
 	if (found && *found == file) {
 		fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
-		file->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+		/* Not mapped: its owner could cut the file off, and reading it would be fatal. */
+		file->elf = elf_begin(fd, ELF_C_READ, NULL);
 		elf_cntl(file->elf, ELF_C_FDREAD);
 		close(fd);
 	} else {
 		free(file);
 	}
 	/* Another reference */
-	return found ? elf_begin(-1, ELF_C_READ_MMAP, (*found)->elf) : NULL;
+	return found ? elf_begin(-1, ELF_C_READ, (*found)->elf) : NULL;
 }
 
 /* Called by libdwfl in on_note(): see the head of the file. */

@@ -37,6 +37,13 @@ run_hidden() {
 	"$OUT/workload-cxx"
 }
 
+# A program whose file is cut off while the tool records.
+run_cut_off() {
+	cp "$OUT/workload" "$WORK/cut"
+	"$WORK/cut" nap
+	truncate --size 4096 "$WORK/cut"
+}
+
 # Whether the tool, process $1, says in time that it records.
 begins_to_record() {
 	local limit=$((SECONDS + START_SECONDS))

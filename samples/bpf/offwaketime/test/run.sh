@@ -113,6 +113,9 @@ test_names() {
 	check name_in_another_mount_namespace agrees take_a_nap '[interrupt]'
 	check name_in_a_deleted_file agrees await_byte send_byte
 	check name_of_cxx_is_demangled agrees 'pool::worker::idle(long)' '[interrupt]'
+	record run_cut_off
+	check file_that_is_cut_off_exit_0 [ "$recorded" -eq 0 ]
+	check name_in_a_file_that_is_cut_off agrees take_a_nap '[interrupt]'
 }
 
 # Too few entries: what is lost is said, and shows in the exit status.
