@@ -529,6 +529,16 @@ static bool rewrite_table_in_memory(headers_data *self, uint16_t magic)
 	return !munmap(table, PAGE);
 }
 
+/* The same, if it sets no time stamp. */
+static bool rewrite_table_unseen(headers_data *self, uint16_t magic)
+{
+	struct stat before, after;
+
+	return !fstat(self->fd, &before) && rewrite_table_in_memory(self, magic) &&
+	       !fstat(self->fd, &after) &&
+	       !memcmp(&before.st_ctim, &after.st_ctim, sizeof(before.st_ctim));
+}
+
 #define RIGHT_MAGIC 0xdee2
 #define WRONG_MAGIC 0xdee3
 
@@ -564,7 +574,6 @@ static bool is_old(int fd)
  */
 TEST_F(headers, that_were_written_a_moment_ago)
 {
-	struct stat before, after;
 	time_t end = 0;
 	int answer;
 
@@ -576,10 +585,7 @@ TEST_F(headers, that_were_written_a_moment_ago)
 	} while (is_old(self->fd) && !is_over(&end));
 	ASSERT_FALSE(is_old(self->fd));
 	EXPECT_EQ(1, answer);
-	ASSERT_EQ(0, fstat(self->fd, &before));
-	ASSERT_TRUE(rewrite_table_in_memory(self, WRONG_MAGIC));
-	ASSERT_EQ(0, fstat(self->fd, &after));
-	ASSERT_EQ(0, memcmp(&before.st_ctim, &after.st_ctim, sizeof(before.st_ctim)));
+	ASSERT_TRUE(rewrite_table_unseen(self, WRONG_MAGIC));
 	ASSERT_TRUE(map_it(self));
 	EXPECT_EQ(0, comes_to_believe(self));
 }
@@ -590,16 +596,11 @@ TEST_F(headers, that_were_written_a_moment_ago)
  */
 TEST_F(headers, that_were_written_in_memory)
 {
-	struct stat before, after;
-
 	ASSERT_TRUE(end_writing(self));
 	let_grow_old(self->fd);
 	ASSERT_TRUE(map_it(self));
 	EXPECT_EQ(1, comes_to_believe(self));
-	ASSERT_EQ(0, fstat(self->fd, &before));
-	ASSERT_TRUE(rewrite_table_in_memory(self, WRONG_MAGIC));
-	ASSERT_EQ(0, fstat(self->fd, &after));
-	ASSERT_EQ(0, memcmp(&before.st_ctim, &after.st_ctim, sizeof(before.st_ctim)));
+	ASSERT_TRUE(rewrite_table_unseen(self, WRONG_MAGIC));
 	ASSERT_TRUE(map_it(self));
 	EXPECT_EQ(0, comes_to_believe(self));
 }
