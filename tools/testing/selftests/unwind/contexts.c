@@ -7,8 +7,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -50,6 +48,54 @@ TEST(in_nmi)
 	chain.last = main_return;
 	ASSERT_TRUE(unwind_perf_sample_at(&perf, chain.ips[0], &record));
 	EXPECT_TRUE(chain_matches(&chain, &record));
+}
+
+/*
+ * sched_stat_runtime counts nanoseconds, so one hit makes several records of an event.  The
+ * breakpoint, in NMI, is hit between two of them.  Its stack, of one frame, must not get into
+ * the second.
+ */
+TEST(between_two_overflows)
+{
+	struct unwind_event event = {
+		.type = PERF_TYPE_TRACEPOINT,
+		.config = unwind_tracepoint("sched/sched_stat_runtime"),
+		.period = 10000,
+		.flags = UNWIND_AT_ONCE,
+		.cpu = -1,
+	};
+	struct unwind_event in_nmi = {
+		.type = PERF_TYPE_BREAKPOINT,
+		.config = unwind_kernel_symbol("__perf_event_overflow"),
+		.flags = UNWIND_AT_ONCE,
+		.cpu = -1,
+		.max_stack = 1,
+	};
+	static struct unwind_record record;
+	unsigned int samples = 0, breaks = 0, wrong = 0;
+	struct unwind_perf perf, nmi;
+	time_t end = time(NULL) + 2;
+
+	ASSERT_NE(0, in_nmi.config);
+	ASSERT_EQ(0, unwind_perf_open_event(&nmi, &in_nmi));
+	ASSERT_EQ(0, unwind_perf_open_event(&perf, &event));
+	while (time(NULL) < end) {
+		while (unwind_perf_next(&perf, &record)) {
+			bool whole = unwind_user_part(&record) > 3;
+
+			/* The first stacks may be short, until the tables are loaded. */
+			samples += samples || whole;
+			wrong += samples && !whole;
+		}
+		while (unwind_perf_next(&nmi, &record))
+			breaks++;
+	}
+	EXPECT_LT(100, samples);
+	EXPECT_LT(100, breaks);
+	EXPECT_EQ(0, wrong);
+	EXPECT_EQ(0, perf.senseless);
+	unwind_perf_close(&perf);
+	unwind_perf_close(&nmi);
 }
 
 /* Shared memory in which a child reports to its parent. */
@@ -439,65 +485,13 @@ static keep bool take_faults_at_the_limit(struct child *child)
 	return true;
 }
 
-/*
- * sched_stat_runtime counts nanoseconds, so one hit makes several records of an event.  The
- * breakpoint, in NMI, is hit between two of them.  Its stack, of one frame, must not get into
- * the second.
- */
-TEST(between_two_overflows)
-{
-	struct unwind_event event = {
-		.type = PERF_TYPE_TRACEPOINT,
-		.config = unwind_tracepoint("sched/sched_stat_runtime"),
-		.period = 10000,
-		.flags = UNWIND_AT_ONCE,
-		.cpu = -1,
-	};
-	struct unwind_event in_nmi = {
-		.type = PERF_TYPE_BREAKPOINT,
-		.config = unwind_kernel_symbol("__perf_event_overflow"),
-		.flags = UNWIND_AT_ONCE,
-		.cpu = -1,
-		.max_stack = 1,
-	};
-	static struct unwind_record record;
-	unsigned int samples = 0, breaks = 0, wrong = 0;
-	struct unwind_perf perf, nmi;
-	time_t end = time(NULL) + 2;
-
-	ASSERT_NE(0, in_nmi.config);
-	ASSERT_EQ(0, unwind_perf_open_event(&nmi, &in_nmi));
-	ASSERT_EQ(0, unwind_perf_open_event(&perf, &event));
-	while (time(NULL) < end) {
-		while (unwind_perf_next(&perf, &record)) {
-			bool whole = unwind_user_part(&record) > 3;
-
-			/* The first stacks may be short, until the tables are loaded. */
-			samples += samples || whole;
-			wrong += samples && !whole;
-		}
-		while (unwind_perf_next(&nmi, &record))
-			breaks++;
-	}
-	EXPECT_LT(100, samples);
-	EXPECT_LT(100, breaks);
-	EXPECT_EQ(0, wrong);
-	EXPECT_EQ(0, perf.senseless);
-	unwind_perf_close(&perf);
-	unwind_perf_close(&nmi);
-}
-
 /* Map an object's first page as code, without reading it. */
 static bool map_object_unread(const char *name)
 {
-	char path[PATH_MAX] = "", object[PATH_MAX + 32];
+	const char *object = path_beside_program(name);
+	int fd = object ? open(object, O_RDONLY | O_CLOEXEC) : -1;
 	void *code;
-	int fd;
 
-	if (readlink("/proc/self/exe", path, sizeof(path) - 1) < 0)
-		return false;
-	snprintf(object, sizeof(object), "%s/%s", dirname(path), name);
-	fd = open(object, O_RDONLY | O_CLOEXEC);
 	code = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 	close(fd);
 	return code != MAP_FAILED;

@@ -7,8 +7,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mount.h>
@@ -38,12 +36,9 @@ static long long stat_of(const char *name)
 
 static void *open_object(const char *name)
 {
-	char path[PATH_MAX] = "", object[PATH_MAX + 32];
+	const char *object = path_beside_program(name);
 
-	if (readlink("/proc/self/exe", path, sizeof(path) - 1) < 0)
-		return NULL;
-	snprintf(object, sizeof(object), "%s/%s", dirname(path), name);
-	return access(object, R_OK) ? NULL : dlopen(object, RTLD_NOW);
+	return !object || access(object, R_OK) ? NULL : dlopen(object, RTLD_NOW);
 }
 
 typedef int callee_function(struct chain *chain, unsigned int depth);
@@ -695,7 +690,6 @@ TEST_F(headers, that_load_while_other_files_are_unmapped)
 
 	if (loaded < 0)
 		SKIP(return, "no debugfs at /sys/kernel/debug");
-
 	ASSERT_LE(0, other.fd);
 	ASSERT_EQ(0, ftruncate(other.fd, PAGE));
 	ASSERT_EQ(0, pthread_create(&thread, NULL, map_other_file, &other));

@@ -9,8 +9,11 @@
 #ifndef _UNWIND_TEST_H
 #define _UNWIND_TEST_H
 
+#include <libgen.h>
+#include <limits.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "kselftest_harness.h"
 #include "chain.h"
@@ -30,6 +33,18 @@ static uint64_t main_return;
 		if (missing)					\
 			SKIP(return, "%s", missing);		\
 	} while (0)
+
+/* The path of a file beside this program, in static memory; NULL without /proc. */
+static inline const char *path_beside_program(const char *name)
+{
+	static char object[PATH_MAX + 32];
+	char path[PATH_MAX] = "";
+
+	if (readlink("/proc/self/exe", path, sizeof(path) - 1) < 0)
+		return NULL;
+	snprintf(object, sizeof(object), "%s/%s", dirname(path), name);
+	return object;
+}
 
 /* Sample this thread's page faults, with @flags of enum unwind_flags. */
 static inline int open_faults(struct unwind_perf *perf, unsigned int flags)
