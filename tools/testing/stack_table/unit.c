@@ -658,8 +658,8 @@ static bool hashes(void)
 }
 
 /*
- * A program must not be able to choose stacks that all have one home.  Here the words have
- * the same sum of their halves, and then the same product of them.
+ * A program must not be able to choose stacks that all have one home.  Here the halves of
+ * the words have the same sum, and then only the highest bits of the words differ.
  */
 static bool chosen_stacks(void)
 {
