@@ -17,6 +17,7 @@ static inline unsigned int arch_unwind_user_word(const struct pt_regs *regs)
 }
 
 #define ARCH_UNWIND_SIGRETURN_CODE	""
+#define ARCH_UNWIND_SIGRETURN_WORD	0UL
 #define ARCH_UNWIND_SIGRETURN_SYSCALL	0
 #define ARCH_UNWIND_SIGRETURN_LEN	1
 
@@ -46,6 +47,13 @@ static inline bool arch_unwind_is_direct_call(const u8 *bytes, unsigned int len,
 static inline bool arch_unwind_is_indirect_call(const u8 *bytes, unsigned int len)
 {
 	return false;
+}
+
+#define ARCH_UNWIND_PROLOGUE		1
+
+static inline int arch_unwind_prologue(const u8 *bytes, unsigned int len, unsigned long done)
+{
+	return -1;
 }
 
 static inline unsigned long arch_unwind_user_register(const struct pt_regs *regs,

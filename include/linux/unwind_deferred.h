@@ -100,6 +100,20 @@ static inline void unwind_deferred_signal(void)
 }
 
 /**
+ * unwind_deferred_probed() - serve requests before a probed instruction is executed
+ *
+ * The kernel emulates some instructions, for example a push or a call, and this changes the
+ * stack before the task returns to user space.
+ *
+ * Context: Process context, may sleep, in the handlers of a uprobe.
+ */
+static inline void unwind_deferred_probed(void)
+{
+	if (unlikely(unwind_deferred_used()))
+		__unwind_deferred_signal();
+}
+
+/**
  * unwind_deferred_exit() - serve the last requests of an exiting task
  *
  * Later requests fail with -ESRCH.
@@ -136,6 +150,7 @@ static inline void unwind_deferred_init_task(struct task_struct *task) { }
 static inline void unwind_deferred_exec(void) { }
 static inline void unwind_deferred_exec_done(void) { }
 static inline void unwind_deferred_signal(void) { }
+static inline void unwind_deferred_probed(void) { }
 static inline void unwind_deferred_exit(void) { }
 static __always_inline void unwind_deferred_leave_kernel(void) { }
 

@@ -2,124 +2,143 @@
 /*
  * Checks whether an address can be a return address.
  *
- * Without a table, a walk has to guess the caller.  It accepts a return address only if it
- * lies in a mapping of code, right after a call instruction.  Few words of data that happen
- * to be addresses of code pass this check.
+ * Without a table, a walk has to guess the caller.  A guess has to lie in a mapping of code,
+ * and nearly all return addresses follow a call instruction.
  *
  * These functions read only resident memory and never wait: a file system that does not
- * answer must not stop the task whose stack is walked.
+ * answer must not stop the task whose stack is walked.  They read code only in executable
+ * mappings, as a read of a device register would change the device.
  */
 
 #include <linux/maple_tree.h>
+#include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/sizes.h>
 #include <linux/uaccess.h>
+#include <linux/unaligned.h>
 
 #include <asm/unwind_user.h>
 
 #include "call.h"
 
-/*
- * Find the mapping of code that contains @ip, or NULL.  The caller holds RCU, which keeps the
- * VMA from being freed: per-VMA locks rely on that, too.
- */
-static const void *unwind_code_at(unsigned long ip)
-{
-	const struct vm_area_struct *vma = mtree_load(&current->mm->mm_mt, ip);
-
-	return vma && READ_ONCE(vma->vm_flags) & VM_EXEC ? vma : NULL;
-}
+/* A direct call that leads further down than this does not lead to the current function. */
+#define UNWIND_FUNCTION_MAX	SZ_64K
 
 /**
- * unwind_is_code() - whether an address is in a mapping of code
- * @ip: The address.
+ * unwind_find_mapping() - find the mapping of an address
+ * @range: Set to the addresses that are mapped with @addr; empty if there are none.
+ * @addr: The address.
+ * @code: Find an executable mapping only.
  *
- * Takes no lock, so a concurrent change of the mappings may make the answer stale.
- *
- * Context: Any, NMI included; a task that has an mm.
- * Return: true if an executable mapping contains @ip.  Without CONFIG_PER_VMA_LOCK, true for
- * every user address.
- */
-bool unwind_is_code(unsigned long ip)
-{
-	if (!IS_ENABLED(CONFIG_PER_VMA_LOCK))
-		return ip < TASK_SIZE_MAX;
-	guard(rcu)();
-	return unwind_code_at(ip);
-}
-
-/**
- * unwind_same_code() - whether two addresses are in one mapping of code
- * @a: One address.
- * @b: The other address.
+ * Takes no lock, so a concurrent change of the mappings may make the answer stale.  RCU keeps
+ * the VMA from being freed: per-VMA locks rely on that, too.
  *
  * Context: Any, NMI included; a task that has an mm.
- * Return: true if one executable mapping contains both.  Without CONFIG_PER_VMA_LOCK, always
- * false.
+ * Return: true if there is such a mapping.  Without CONFIG_PER_VMA_LOCK, true for every user
+ * address, with all of them as the range.
  */
-bool unwind_same_code(unsigned long a, unsigned long b)
+bool unwind_find_mapping(struct unwind_range *range, unsigned long addr, bool code)
 {
-	const void *code;
+	const struct vm_area_struct *vma;
 
-	if (!IS_ENABLED(CONFIG_PER_VMA_LOCK))
+	*range = (struct unwind_range){ };
+	if (addr >= TASK_SIZE_MAX)
 		return false;
+	if (!IS_ENABLED(CONFIG_PER_VMA_LOCK)) {
+		range->size = TASK_SIZE_MAX;
+		return true;
+	}
 	guard(rcu)();
-	code = unwind_code_at(a);
-	return code && code == unwind_code_at(b);
+	vma = mtree_load(&current->mm->mm_mt, addr);
+	if (!vma || (code && !(READ_ONCE(vma->vm_flags) & VM_EXEC)))
+		return false;
+	range->start = READ_ONCE(vma->vm_start);
+	range->size = READ_ONCE(vma->vm_end) - range->start;
+	/* The fields of a VMA that is being split or merged may not fit together. */
+	if (!unwind_in_range(range, addr))
+		*range = (struct unwind_range){ addr, 1 };
+	return true;
 }
 
-/* Load the word at @from if it is resident. */
-static bool unwind_load_word(u64 *word, unsigned long from)
+/**
+ * unwind_read_resident() - read user memory that is resident
+ * @to: Buffer for @len bytes.
+ * @from: User address.
+ * @len: Number of bytes; only a few are read fast.
+ *
+ * Context: Any, NMI included.
+ * Return: true if all bytes were read.
+ */
+bool unwind_read_resident(void *to, unsigned long from, size_t len)
 {
-	bool loaded = false;
+	const void __user *at = (const void __user *)from;
+	u64 eight;
+	u8 one;
 
 	pagefault_disable();
-	if (user_read_access_begin((void __user *)from, sizeof(*word))) {
-		unsafe_get_user(*word, (u64 __user *)from, fault);
-		loaded = true;
-fault:
-		user_read_access_end();
+	if (!user_read_access_begin(at, len))
+		goto fault_enable;
+	for (; len >= sizeof(eight); len -= sizeof(eight)) {
+		unsafe_get_user(eight, (const u64 __user *)at, fault);
+		put_unaligned(eight, (u64 *)to);
+		at += sizeof(eight);
+		to += sizeof(eight);
 	}
+	for (; len; len--) {
+		unsafe_get_user(one, (const u8 __user *)at++, fault);
+		*(u8 *)to++ = one;
+	}
+	user_read_access_end();
 	pagefault_enable();
-	return loaded;
+	return true;
+fault:
+	user_read_access_end();
+fault_enable:
+	pagefault_enable();
+	return false;
 }
 
 /*
- * Read the bytes before @ip, as many as are resident, to the end of @bytes.  Returns their
- * number.
+ * Read the bytes of code before @ip, as many as are in @code and resident, to the end of
+ * @bytes.  Returns their number.
  */
-static unsigned int unwind_read_before(unsigned long ip, u64 *bytes)
+static unsigned int unwind_read_before(const struct unwind_range *code, unsigned long ip,
+				       u64 *bytes)
 {
 	unsigned int len = offset_in_page(ip);
 
-	if (unwind_load_word(bytes, ip - sizeof(*bytes)))
+	if (ip - code->start >= sizeof(*bytes) &&
+	    unwind_read_resident(bytes, ip - sizeof(*bytes), sizeof(*bytes)))
 		return sizeof(*bytes);
 	/* The page before may not be code, or not be resident: read this page only. */
 	if (len >= sizeof(*bytes) ||
-	    copy_from_user_nofault((void *)(bytes + 1) - len, (void __user *)(ip - len), len))
+	    !unwind_read_resident((void *)(bytes + 1) - len, ip - len, len))
 		return 0;
 	return len;
 }
 
 /**
  * unwind_call_before() - decode the instruction before an address
+ * @code: See unwind_is_code().
  * @ip: Address in the current process.
  * @target: For a direct call, set to the address that it calls.
  *
  * Context: Any, NMI included; a task that has an mm.
  * Return: The kind of instruction, see enum unwind_call.
  */
-enum unwind_call unwind_call_before(unsigned long ip, unsigned long *target)
+enum unwind_call unwind_call_before(struct unwind_range *code, unsigned long ip,
+				    unsigned long *target)
 {
 	const u8 *call;
 	unsigned int len;
 	u64 bytes;
 
 	/* Check ip - 1: a call that does not return may end the mapping of code. */
-	if (ip <= sizeof(bytes) || !unwind_is_code(ip - 1))
+	if (ip <= sizeof(bytes) || !unwind_is_code(code, ip - 1))
 		return UNWIND_CALL_NONE;
-	len = unwind_read_before(ip, &bytes);
+	len = unwind_read_before(code, ip, &bytes);
 	if (!len)
 		return UNWIND_CALL_UNKNOWN;
 	call = (const u8 *)(&bytes + 1) - len;
@@ -127,4 +146,26 @@ enum unwind_call unwind_call_before(unsigned long ip, unsigned long *target)
 		return UNWIND_CALL_DIRECT;
 	return arch_unwind_is_indirect_call(call, len) ? UNWIND_CALL_INDIRECT :
 							  UNWIND_CALL_NONE;
+}
+
+/**
+ * unwind_pushed() - how much the current function has pushed on the stack
+ * @target: Address that a direct call leads to, in the same mapping of code as @ip.
+ * @ip: Current instruction.
+ *
+ * Context: Any, NMI included.
+ * Return: distance from the stack pointer to the return address if @ip is in the function at
+ * @target; -1 if that function has a frame pointer, or @target cannot be the start of the
+ * current function.
+ */
+int unwind_pushed(unsigned long target, unsigned long ip)
+{
+	unsigned long done = ip - target;
+	u8 bytes[ARCH_UNWIND_PROLOGUE];
+	/* The code up to @ip is in one mapping; what follows may not be. */
+	unsigned int len = min(done, sizeof(bytes));
+
+	if (done >= UNWIND_FUNCTION_MAX || !unwind_read_resident(bytes, target, len))
+		return -1;
+	return arch_unwind_prologue(bytes, len, done);
 }

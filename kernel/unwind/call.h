@@ -5,6 +5,7 @@
 #ifndef _KERNEL_UNWIND_CALL_H
 #define _KERNEL_UNWIND_CALL_H
 
+#include <linux/compiler.h>
 #include <linux/types.h>
 
 /**
@@ -21,22 +22,39 @@ enum unwind_call {
 	UNWIND_CALL_INDIRECT,
 };
 
-enum unwind_call unwind_call_before(unsigned long ip, unsigned long *target);
-bool unwind_is_code(unsigned long ip);
-bool unwind_same_code(unsigned long a, unsigned long b);
+/**
+ * struct unwind_range - a range of addresses
+ * @start:	Its first address.
+ * @size:	Number of bytes; 0 for an empty range.
+ */
+struct unwind_range {
+	unsigned long	start;
+	unsigned long	size;
+};
+
+static __always_inline bool unwind_in_range(const struct unwind_range *range, unsigned long addr)
+{
+	return addr - range->start < range->size;
+}
+
+bool unwind_find_mapping(struct unwind_range *range, unsigned long addr, bool code);
+bool unwind_read_resident(void *to, unsigned long from, size_t len);
+enum unwind_call unwind_call_before(struct unwind_range *code, unsigned long ip,
+				    unsigned long *target);
+int unwind_pushed(unsigned long target, unsigned long ip);
 
 /**
- * unwind_is_return() - whether an address may be a return address
+ * unwind_is_code() - whether an address is in executable memory
+ * @code: The mapping of code that a walk looked at last; set to that of @ip.
  * @ip: The address.
  *
  * Context: Any, NMI included; a task that has an mm.
- * Return: false if @ip is certainly not a return address, else true.
+ * Return: true if an executable mapping contains @ip.  Without CONFIG_PER_VMA_LOCK, true for
+ * every user address.
  */
-static inline bool unwind_is_return(unsigned long ip)
+static __always_inline bool unwind_is_code(struct unwind_range *code, unsigned long ip)
 {
-	unsigned long target;
-
-	return unwind_call_before(ip, &target) != UNWIND_CALL_NONE;
+	return likely(unwind_in_range(code, ip)) || unwind_find_mapping(code, ip, true);
 }
 
 #endif /* _KERNEL_UNWIND_CALL_H */

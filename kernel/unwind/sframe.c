@@ -916,7 +916,8 @@ void __sframe_exit_mm(struct mm_struct *mm)
 
 /**
  * sframe_seek() - find the table for an instruction of the current process
- * @cursor: Set to the table; on failure, set to no table.
+ * @cursor: Set to the table; on failure, set to no table, and to the gap around @ip if there is
+ *	one.
  * @ip: Address of the instruction; for a caller, the return address minus one.
  *
  * Context: Any, NMI included.  The caller holds RCU as long as it uses @cursor.
@@ -937,8 +938,11 @@ int sframe_seek(struct sframe_cursor *cursor, unsigned long ip)
 		return -ENXIO;
 	mas_init(&mas, &index->by_text, ip);
 	entry = mas_walk(&mas);
-	if (!entry)
+	if (!entry) {
+		cursor->gap_start = mas.index;
+		cursor->gap_size = mas.last - mas.index + 1;
 		return -ENXIO;
+	}
 	section = sframe_section_at(&mas, entry);
 	cursor->table = unwind_segment_use(section.segment);
 	if (!cursor->table) {

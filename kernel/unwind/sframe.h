@@ -28,12 +28,16 @@ enum sframe_without {
  * @size:	Number of mapped bytes from @start on that @table covers; 0 if the cursor has
  *		no table.
  * @offset:	Offset of @start in the code of @table.
+ * @gap_start:	First of the addresses around the last one that no table covered.
+ * @gap_size:	Number of these addresses.
  */
 struct sframe_cursor {
 	const struct unwind_table	*table;
 	unsigned long			start;
 	unsigned long			size;
 	unsigned long			offset;
+	unsigned long			gap_start;
+	unsigned long			gap_size;
 };
 
 #ifdef CONFIG_UNWIND_USER_SFRAME
@@ -43,6 +47,12 @@ int sframe_seek(struct sframe_cursor *cursor, unsigned long ip);
 static __always_inline bool sframe_is_at(const struct sframe_cursor *cursor, unsigned long ip)
 {
 	return likely(ip - cursor->start < cursor->size);
+}
+
+/* Whether no table covers @ip, as @cursor has found before. */
+static __always_inline bool sframe_is_in_gap(const struct sframe_cursor *cursor, unsigned long ip)
+{
+	return ip - cursor->gap_start < cursor->gap_size;
 }
 
 /*
@@ -72,8 +82,11 @@ static __always_inline const struct sframe_row *sframe_row_at(const struct sfram
 static inline int sframe_find(struct sframe_cursor *cursor, unsigned long ip,
 			      const struct sframe_row **row)
 {
-	int ret = sframe_is_at(cursor, ip) ? 0 : sframe_seek(cursor, ip);
+	int ret;
 
+	if (sframe_is_in_gap(cursor, ip))
+		return -ENXIO;
+	ret = sframe_is_at(cursor, ip) ? 0 : sframe_seek(cursor, ip);
 	if (ret)
 		return ret;
 	*row = sframe_row_at(cursor, ip);

@@ -4,14 +4,13 @@
  *
  * For each frame, the table that covers the frame's instruction has the rule for getting to
  * the caller.  Without a table, the walk recognises a signal trampoline by its code.  For
- * all other code it guesses the caller: by the frame pointer, if there is a return address
- * beside it, or by the first return address on the stack.
+ * all other code it guesses the caller: see guess.c.
  *
  * An immediate walk runs in any context, NMI included and with locks held, and reads only
- * resident memory.  Other walks may sleep and fault memory in.  The task writes its own
- * stack, so the content is hostile.  A walk ends nevertheless: the stack pointer has to rise
- * from frame to frame, except across signal frames, and the caller's buffer bounds the
- * number of frames.
+ * resident memory.  Other walks may sleep and fault memory in where a table's rule leads.
+ * The task writes its own stack, so the content is hostile.  A walk ends nevertheless: the
+ * stack pointer has to rise from frame to frame, except across signal frames and a few
+ * switches of stacks, and the caller's buffer bounds the number of frames.
  */
 
 #include <linux/mm.h>
@@ -28,108 +27,20 @@
 #include <asm/tlb.h>
 #include <asm/unwind_user.h>
 
-#include "call.h"
-#include "sframe.h"
 #include "stats.h"
-
-/* Number of words above the stack pointer that a scan for a return address reads */
-#define UNWIND_USER_SCAN	4
-/*
- * Maximum number of words that the scans of one walk may reject.  Each costs some 390
- * instructions, and a walk in NMI has to end soon on any stack.
- */
-#define UNWIND_USER_MAX_REJECTED	1024
-
-/**
- * struct unwind_user_walk - the state of a walk
- * @ip:		Instruction pointer of the frame, see @exact.
- * @sp:		Stack pointer of the frame.
- * @fp:		The frame pointer register, whatever the function uses it for.
- * @fp_error:	0 if @fp is known, else the error of unwind_user_apply_rule().  The walk can
- *		go on without @fp as long as the rules are based on the stack pointer.
- * @exact:	@ip is the frame's next instruction.  This holds for the innermost frame and
- *		for one that a signal interrupted.  Else @ip is a return address, and the
- *		frame's current instruction is the call before it.
- * @word:	Size of a stack word in bytes.
- * @regs:	The user registers while the frame is the innermost, else NULL.
- * @sigframe:	Address of the frame's saved registers (see ARCH_UNWIND_SIGFRAME_IP) if a
- *		signal interrupted the frame, else 0.
- * @resident:	The walk holds RCU and has page faults disabled.
- * @tables:	The table of the last frame's code.  Its content is valid under RCU.
- * @no_table:	No table covers the frame that was looked up last.
- * @scanned:	A scan has found a caller.  All frames from that one on are guesses.
- * @rejected:	Number of words that scans have rejected.
- * @certain:	Number of frames before the first scan that found a caller.
- * @certain_end: Why the walk would have ended without that scan.
- * @end:	Why the walk ended; valid once it has.
- */
-struct unwind_user_walk {
-	unsigned long		ip;
-	unsigned long		sp;
-	unsigned long		fp;
-	int			fp_error;
-	bool			exact;
-	u8			word;
-	const struct pt_regs	*regs;
-	unsigned long		sigframe;
-	bool			resident;
-	struct sframe_cursor	tables;
-	bool			no_table;
-	bool			scanned;
-	unsigned int		rejected;
-	unsigned int		certain;
-	enum unwind_user_end	certain_end;
-	enum unwind_user_end	end;
-};
-
-/*
- * Only a few words are read at a time; a general copy's setup would cost more than this loop.
- * The caller has disabled page faults.
- */
-static int unwind_user_read_resident(void *to, unsigned long from, size_t len)
-{
-	const void __user *at = (const void __user *)from;
-	u64 eight;
-	u32 four;
-	u8 one;
-
-	if (!user_read_access_begin(at, len))
-		return -EFAULT;
-	for (; len >= sizeof(eight); len -= sizeof(eight)) {
-		unsafe_get_user(eight, (const u64 __user *)at, fault);
-		put_unaligned(eight, (u64 *)to);
-		at += sizeof(eight);
-		to += sizeof(eight);
-	}
-	if (len >= sizeof(four)) {
-		unsafe_get_user(four, (const u32 __user *)at, fault);
-		put_unaligned(four, (u32 *)to);
-		at += sizeof(four);
-		to += sizeof(four);
-		len -= sizeof(four);
-	}
-	for (; len; len--) {
-		unsafe_get_user(one, (const u8 __user *)at++, fault);
-		*(u8 *)to++ = one;
-	}
-	user_read_access_end();
-	return 0;
-fault:
-	user_read_access_end();
-	return -EFAULT;
-}
+#include "walk.h"
 
 static int unwind_user_read(struct unwind_user_walk *walk, void *to,
 			    unsigned long from, size_t len)
 {
 	if (walk->resident)
-		return unwind_user_read_resident(to, from, len);
+		return unwind_read_resident(to, from, len) ? 0 : -EFAULT;
 	return copy_from_user(to, (void __user *)from, len) ? -EFAULT : 0;
 }
 
 /* Read @nr stack words at @from, widened to 64 bits. */
-static int unwind_user_read_words(struct unwind_user_walk *walk, u64 *words,
-				  unsigned long from, unsigned int nr)
+int unwind_user_read_words(struct unwind_user_walk *walk, u64 *words, unsigned long from,
+			   unsigned int nr)
 {
 	u32 narrow[2];
 	int ret;
@@ -141,25 +52,6 @@ static int unwind_user_read_words(struct unwind_user_walk *walk, u64 *words,
 	while (!ret && nr--)
 		words[nr] = narrow[nr];
 	return ret;
-}
-
-static bool unwind_user_stop(struct unwind_user_walk *walk,
-			     enum unwind_user_end end)
-{
-	walk->end = end;
-	return false;
-}
-
-/* Whether a uretprobe has replaced a return address on the task's stack. */
-static __always_inline bool unwind_user_has_uretprobes(void)
-{
-#ifdef CONFIG_UPROBES
-	const struct uprobe_task *utask = current->utask;
-
-	return utask && utask->return_instances;
-#else
-	return false;
-#endif
 }
 
 #ifdef CONFIG_UPROBES
@@ -182,8 +74,7 @@ unwind_user_probed_return(const struct uprobe_task *utask, unsigned long ip,
  * Get the original return address if a uretprobe has replaced the one at @slot with the
  * address of its trampoline.  The task's list of uretprobes has the original.
  */
-static __always_inline unsigned long unwind_user_true_return(unsigned long ip,
-							     unsigned long slot)
+unsigned long unwind_user_true_return(unsigned long ip, unsigned long slot)
 {
 #ifdef CONFIG_UPROBES
 	if (unlikely(unwind_user_has_uretprobes()))
@@ -192,20 +83,17 @@ static __always_inline unsigned long unwind_user_true_return(unsigned long ip,
 	return ip;
 }
 
-/* Step to the caller, whose return address @ip was read from @slot. */
-static bool unwind_user_step(struct unwind_user_walk *walk, unsigned long ip,
-			     unsigned long sp, unsigned long fp,
-			     unsigned long slot)
+/* Step to the frame at @ip, by other means than a frame pointer. */
+void unwind_user_step(struct unwind_user_walk *walk, unsigned long ip, unsigned long sp,
+		      unsigned long fp)
 {
-	walk->ip = unwind_user_true_return(ip, slot);
+	walk->ip = ip;
 	walk->sp = sp;
 	walk->fp = fp;
+	walk->by_fp = false;
 	walk->exact = false;
 	walk->regs = NULL;
 	walk->sigframe = 0;
-	if (!walk->ip)
-		return unwind_user_stop(walk, UNWIND_USER_COMPLETE);
-	return true;
 }
 
 static int unwind_user_get_register(struct unwind_user_walk *walk,
@@ -297,9 +185,10 @@ static noinline bool unwind_user_in_trampoline(struct unwind_user_walk *walk,
 /*
  * If @walk is in the trampoline of uretprobes, go to the frame that the trampoline will
  * return to.  Call this where @walk->ip is exact: at the start of the walk and after a
- * signal frame.  Returns false, with @walk->end set, if memory cannot be read.
+ * signal frame.  Returns false, with @walk->end set, if memory cannot be read or has no address
+ * of code.
  */
-static bool unwind_user_leave_trampoline(struct unwind_user_walk *walk)
+bool unwind_user_leave_trampoline(struct unwind_user_walk *walk)
 {
 #ifdef CONFIG_UPROBES
 	const struct uprobe_task *utask = current->utask;
@@ -308,68 +197,83 @@ static bool unwind_user_leave_trampoline(struct unwind_user_walk *walk)
 	if (likely(!utask))
 		return true;
 	offset = walk->ip - uprobe_get_trampoline_vaddr();
-	if (unlikely(offset < ARCH_UNWIND_URETPROBE_LEN))
-		return unwind_user_in_trampoline(walk, utask, offset);
+	if (likely(offset >= ARCH_UNWIND_URETPROBE_LEN))
+		return true;
+	if (!unwind_user_in_trampoline(walk, utask, offset))
+		return false;
+	if (!unwind_is_code(&walk->code, walk->ip))
+		return unwind_user_stop(walk, UNWIND_USER_CORRUPT);
 #endif
 	return true;
 }
 
-/* Why the walk ends after this error of unwind_user_apply_rule(). */
-static enum unwind_user_end unwind_user_end_of(int error)
+/*
+ * Whether a row may lead to @cfa.  A stack pointer that rises keeps a hostile stack from leading
+ * in a circle.  It need not rise where the innermost function has its return address in a
+ * register, and @lower is set where it falls.
+ */
+static bool unwind_user_may_lead_to(const struct unwind_user_walk *walk,
+				    const struct sframe_row *row, unsigned long cfa, bool *lower)
 {
-	return error == -EFAULT ? UNWIND_USER_FAULT : UNWIND_USER_NO_REGISTER;
+	if (cfa >= TASK_SIZE_MAX || !IS_ALIGNED(cfa, walk->word))
+		return false;
+	/* A signal handler may run on another stack; the caller's buffer bounds these steps. */
+	if (cfa > walk->sp || row->signal)
+		return true;
+	if (cfa == walk->sp)
+		return !row->ra.deref && row->ra.base < SFRAME_BASE_CFA;
+	*lower = true;
+	return walk->switches < UNWIND_USER_SWITCHES;
 }
 
-/* A stack pointer that has to rise keeps a hostile stack from leading in a circle. */
-static bool unwind_user_sp_rises(const struct unwind_user_walk *walk,
-				 unsigned long sp)
+/* Whether the return address @ip that a row yields is one.  @check: look at its code. */
+static bool unwind_user_is_return(struct unwind_user_walk *walk, unsigned long ip, bool signal,
+				  bool check)
 {
-	return sp > walk->sp && sp < TASK_SIZE_MAX &&
-	       IS_ALIGNED(sp, walk->word);
+	unsigned long at = ip - !signal;
+
+	if (!ip)
+		return false;
+	if (check && !signal)
+		return unwind_user_may_return(walk, ip);
+	return sframe_is_at(&walk->tables, at) || unwind_is_code(&walk->code, at) ||
+	       unwind_is_code(&walk->code, ip);
 }
 
-static bool unwind_user_is_sigreturn_at(struct unwind_user_walk *walk,
-					unsigned long start)
-{
-	u8 code[ARCH_UNWIND_SIGRETURN_LEN];
-
-	return !unwind_user_read(walk, code, start, sizeof(code)) &&
-	       !memcmp(code, ARCH_UNWIND_SIGRETURN_CODE, sizeof(code));
-}
-
-/* Whether a word found by the frame pointer may be a return address. */
-static bool unwind_user_may_return(struct unwind_user_walk *walk, unsigned long ip)
-{
-	/* 32-bit signal trampolines cannot be recognised here, so any code will do. */
-	if (walk->word != sizeof(u64))
-		return unwind_is_code(ip);
-	/* No call instruction precedes the trampoline that a signal handler returns to. */
-	return unwind_is_return(ip) || unwind_user_is_sigreturn_at(walk, ip);
-}
-
-/* Go to the caller by @row.  Returns false, with @walk->end set, if there is no caller. */
-static bool unwind_user_apply(struct unwind_user_walk *walk, const struct sframe_row *row)
+/*
+ * Go to the caller by @row.  Returns 0; -ESRCH, with @walk->end set, if there is no caller;
+ * -EINVAL if the stack contradicts @row.
+ */
+static int unwind_user_apply(struct unwind_user_walk *walk, const struct sframe_row *row)
 {
 	bool ra_saved = row->ra.base == SFRAME_BASE_CFA && row->ra.deref;
 	u64 cfa, ra, fp = 0;
+	bool lower = false;
 	int ret;
 
-	if (row->outermost)
-		return unwind_user_stop(walk, UNWIND_USER_COMPLETE);
-
+	if (row->outermost) {
+		unwind_user_stop(walk, UNWIND_USER_COMPLETE);
+		return -ESRCH;
+	}
 	ret = unwind_user_apply_rule(walk, &row->cfa, 0, &cfa);
-	if (!ret)
+	if (!ret) {
 		cfa += row->cfa_add;
-	/*
-	 * A signal handler may run on another stack, at any address.  So this check cannot
-	 * bound the walk across signal frames; the room in the caller's buffer does.
-	 */
-	if (!ret && !row->signal && !unwind_user_sp_rises(walk, cfa))
-		return unwind_user_stop(walk, UNWIND_USER_CORRUPT);
-	if (!ret)
+		if (!unwind_user_may_lead_to(walk, row, cfa, &lower))
+			return -EINVAL;
 		ret = unwind_user_apply_rule(walk, &row->ra, cfa, &ra);
-	if (ret)
-		return unwind_user_stop(walk, unwind_user_end_of(ret));
+	}
+	if (ret) {
+		unwind_user_stop(walk, unwind_user_end_of(ret));
+		return -ESRCH;
+	}
+	if (ra_saved)
+		ra = unwind_user_true_return(ra, cfa + row->ra.offset);
+	/*
+	 * After a guess, check every return address: a wrong one refutes the guess.  Another
+	 * stack needs good evidence as well.
+	 */
+	if (!unwind_user_is_return(walk, ra, row->signal, walk->scanned || lower))
+		return -EINVAL;
 
 	/*
 	 * In epilogues that have restored the frame pointer already, compilers describe it
@@ -377,162 +281,17 @@ static bool unwind_user_apply(struct unwind_user_walk *walk, const struct sframe
 	 * needed.
 	 */
 	walk->fp_error = unwind_user_apply_rule(walk, &row->fp, cfa, &fp);
-	if (!unwind_user_step(walk, ra, cfa, fp,
-			      ra_saved ? cfa + row->ra.offset : 0))
-		return false;
-	/* After a guess, check every return address: a wrong one refutes the guess. */
-	if (walk->scanned && !row->signal && !unwind_user_may_return(walk, walk->ip))
-		return unwind_user_stop(walk, UNWIND_USER_CORRUPT);
+	walk->fp_saved = row->fp.deref || (walk->fp_saved && row->fp.base == SFRAME_BASE_SAME);
+	walk->switches += lower;
+	unwind_user_step(walk, ra, cfa, fp);
 	walk->exact = row->signal;
-	return !walk->exact || unwind_user_leave_trampoline(walk);
-}
-
-/*
- * A uprobe hit the first instruction of a function that is about to save the frame pointer.
- * The register still has the caller's frame pointer, and the return address is at the stack
- * pointer.
- */
-static bool unwind_user_next_at_entry(struct unwind_user_walk *walk)
-{
-	u64 ip;
-
-	if (unwind_user_read_words(walk, &ip, walk->sp, 1))
-		return unwind_user_stop(walk, UNWIND_USER_FAULT);
-	return unwind_user_step(walk, ip, walk->sp + walk->word, walk->fp,
-				walk->sp);
-}
-
-/*
- * Whether a word on the stack can be the return address of the current frame.  @call is the
- * instruction before that address, @target what it calls.  Stale return addresses of earlier
- * calls follow a call as well, so a direct call has to target the code of this frame.
- */
-static bool unwind_user_calls_here(const struct unwind_user_walk *walk, enum unwind_call call,
-				   unsigned long target)
-{
-	return call == UNWIND_CALL_INDIRECT ||
-	       (call == UNWIND_CALL_DIRECT && target <= walk->ip &&
-		unwind_same_code(target, walk->ip));
-}
-
-/*
- * Scan for the return address of a frame that keeps no frame pointer.  In a small frame, such
- * as that of a trampoline made at run time, it is the first return address on the stack.  If
- * the scan finds none, the walk ends with @end.
- */
-static bool unwind_user_next_scanned(struct unwind_user_walk *walk, enum unwind_user_end end)
-{
-	u64 words[UNWIND_USER_SCAN];
-	unsigned long slot = walk->sp, ip, target;
-	unsigned int i;
-
-	if (walk->word != sizeof(u64) || !IS_ALIGNED(slot, sizeof(u64)) ||
-	    unwind_user_read_words(walk, words, slot, UNWIND_USER_SCAN))
-		return unwind_user_stop(walk, end);
-	for (i = 0; i < UNWIND_USER_SCAN; i++, slot += sizeof(u64)) {
-		ip = unwind_user_true_return(words[i], slot);
-		if (!unwind_user_calls_here(walk, unwind_call_before(ip, &target), target)) {
-			if (++walk->rejected == UNWIND_USER_MAX_REJECTED)
-				break;
-			continue;
-		}
-		if (!walk->scanned)
-			walk->certain_end = end;
-		walk->scanned = true;
-		return unwind_user_step(walk, ip, slot + sizeof(u64), walk->fp, slot);
-	}
-	return unwind_user_stop(walk, end);
-}
-
-/*
- * Go to the caller by the frame pointer, if it is one: it points to the caller's frame
- * pointer, and the return address is the next word.
- */
-static bool unwind_user_next_fp(struct unwind_user_walk *walk)
-{
-	unsigned long cfa = walk->fp + 2 * walk->word, slot = cfa - walk->word;
-	enum unwind_user_end end = walk->no_table ? UNWIND_USER_NO_TABLE : UNWIND_USER_NO_ROW;
-	u64 words[2];
-
-	if (walk->regs && arch_unwind_user_at_entry(walk->regs))
-		return unwind_user_next_at_entry(walk);
-	if (walk->fp_error)
-		return unwind_user_next_scanned(walk, unwind_user_end_of(walk->fp_error));
-	/* By the psABI, a frame pointer of 0 marks the outermost frame. */
-	if (!walk->fp)
-		return unwind_user_next_scanned(walk, UNWIND_USER_COMPLETE);
-	/* A frame pointer points into the used part of the stack. */
-	if (walk->fp < walk->sp || !unwind_user_sp_rises(walk, cfa) ||
-	    unwind_user_read_words(walk, words, walk->fp, 2))
-		return unwind_user_next_scanned(walk, end);
-	/* A return address of 0 marks the outermost frame, unless this is no frame at all. */
-	if (!words[1])
-		return unwind_user_next_scanned(walk, UNWIND_USER_COMPLETE);
-	if (!unwind_user_may_return(walk, unwind_user_true_return(words[1], slot)))
-		return unwind_user_next_scanned(walk, end);
-	return unwind_user_step(walk, words[1], cfa, words[0], slot);
-}
-
-static bool unwind_user_is_sigreturn(struct unwind_user_walk *walk)
-{
-	if (walk->word != 8)
-		return false;
-	if (unwind_user_is_sigreturn_at(walk, walk->ip))
-		return true;
-	/* The trampoline has two instructions: @ip may be at the second, or after it. */
-	return walk->exact &&
-	       (unwind_user_is_sigreturn_at(walk, walk->ip -
-					    ARCH_UNWIND_SIGRETURN_SYSCALL) ||
-		unwind_user_is_sigreturn_at(walk, walk->ip -
-					    ARCH_UNWIND_SIGRETURN_LEN));
-}
-
-/*
- * The frame belongs to a signal trampoline, which the handler returns to.  Its caller is the
- * code that the signal interrupted, perhaps on another stack.
- */
-static bool unwind_user_next_signal(struct unwind_user_walk *walk)
-{
-	unsigned long from = walk->sp;
-	u64 ip, sp, fp;
-
-	if (unwind_user_read_words(walk, &ip, from + ARCH_UNWIND_SIGFRAME_IP,
-				   1) ||
-	    unwind_user_read_words(walk, &sp, from + ARCH_UNWIND_SIGFRAME_SP,
-				   1) ||
-	    unwind_user_read_words(walk, &fp, from + ARCH_UNWIND_SIGFRAME_FP, 1))
-		return unwind_user_stop(walk, UNWIND_USER_FAULT);
-
-	walk->ip = ip;
-	walk->sp = sp;
-	walk->fp = fp;
-	walk->fp_error = 0;
-	walk->exact = true;
-	walk->regs = NULL;
-	walk->sigframe = from;
-	return unwind_user_leave_trampoline(walk);
-}
-
-/* Go to the caller of a frame that no row covers. */
-static bool unwind_user_next_no_row(struct unwind_user_walk *walk)
-{
-	if (unwind_user_is_sigreturn(walk))
-		return unwind_user_next_signal(walk);
-	return unwind_user_next_fp(walk);
-}
-
-/* Go to the caller of a frame whose function is in a table that has no rule for it. */
-static bool unwind_user_next_no_rule(struct unwind_user_walk *walk)
-{
-	if (unwind_user_is_sigreturn(walk))
-		return unwind_user_next_signal(walk);
-	/* The tool that made the table could not describe this code: do not guess here. */
-	return unwind_user_stop(walk, UNWIND_USER_NO_RULE);
+	if (walk->exact && !unwind_user_leave_trampoline(walk))
+		return -ESRCH;
+	return 0;
 }
 
 /* Find the row for @ip.  Returns 0, or an error of sframe_find(). */
-static int unwind_user_find_row(struct unwind_user_walk *walk, unsigned long ip,
-				struct sframe_row *row)
+int unwind_user_find_row(struct unwind_user_walk *walk, unsigned long ip, struct sframe_row *row)
 {
 	const struct sframe_row *found;
 	int ret;
@@ -547,6 +306,18 @@ static int unwind_user_find_row(struct unwind_user_walk *walk, unsigned long ip,
 	return ret;
 }
 
+/*
+ * The stack contradicts the row of the frame, as hand-written code may have wrong rows.  The
+ * innermost frame's caller can be guessed; the row of another frame has told the stack pointer
+ * that a guess would need.
+ */
+static noinline bool unwind_user_refuted(struct unwind_user_walk *walk)
+{
+	walk->no_table = false;
+	return (walk->regs && unwind_user_guess(walk)) ||
+	       unwind_user_stop(walk, UNWIND_USER_CORRUPT);
+}
+
 /* Go to the caller.  Returns false, with @walk->end set, if there is none. */
 static bool unwind_user_next(struct unwind_user_walk *walk)
 {
@@ -556,12 +327,19 @@ static bool unwind_user_next(struct unwind_user_walk *walk)
 	/* Tables exist for 64-bit code only. */
 	if (walk->word == 8)
 		ret = unwind_user_find_row(walk, walk->exact ? walk->ip : walk->ip - 1, &row);
-	if (!ret)
-		return unwind_user_apply(walk, &row);
+	if (!ret) {
+		ret = unwind_user_apply(walk, &row);
+		if (ret != -EINVAL)
+			return !ret;
+		return unwind_user_refuted(walk);
+	}
+	if (unwind_user_is_sigreturn(walk))
+		return unwind_user_next_signal(walk);
+	/* The tool that made the table could not describe this code: do not guess here. */
 	if (ret == -ENODATA)
-		return unwind_user_next_no_rule(walk);
+		return unwind_user_stop(walk, UNWIND_USER_NO_RULE);
 	walk->no_table = ret != -ENOENT;
-	return unwind_user_next_no_row(walk);
+	return unwind_user_guess(walk);
 }
 
 /*
@@ -623,7 +401,7 @@ static bool unwind_user_walk_plain(struct unwind_user_walk *walk, struct unwind_
 	struct unwind_user_frame frame = { walk->ip, walk->sp, walk->fp };
 	u64 *entry = trace->entries + trace->nr;
 	u64 *const end = trace->entries + trace->max;
-	unsigned long at = walk->ip - !walk->exact;
+	unsigned long at = walk->ip - !walk->exact, below = 0;
 	const struct sframe_row *row;
 
 	if (walk->fp_error || walk->scanned || walk->word != sizeof(u64) ||
@@ -631,11 +409,14 @@ static bool unwind_user_walk_plain(struct unwind_user_walk *walk, struct unwind_
 		return true;
 	while (entry < end) {
 		if (!sframe_is_at(&walk->tables, at) &&
-		    (!frame.ip || sframe_seek(&walk->tables, at)))
+		    (sframe_is_in_gap(&walk->tables, at) || sframe_seek(&walk->tables, at)))
 			break;
 		row = sframe_row_at(&walk->tables, at);
 		*entry = frame.ip;
-		if (!row->plain || !unwind_user_plain_caller(&frame, row))
+		if (!row->plain)
+			break;
+		below = frame.sp;
+		if (!unwind_user_plain_caller(&frame, row))
 			break;
 		entry++;
 		at = frame.ip - 1;
@@ -643,45 +424,77 @@ static bool unwind_user_walk_plain(struct unwind_user_walk *walk, struct unwind_
 	if (entry == trace->entries + trace->nr)
 		return true;
 	trace->nr = entry - trace->entries;
-	walk->ip = frame.ip;
-	walk->sp = frame.sp;
-	walk->fp = frame.fp;
-	walk->exact = false;
-	walk->regs = NULL;
-	walk->sigframe = 0;
-	return frame.ip || unwind_user_stop(walk, UNWIND_USER_COMPLETE);
+	walk->certain.nr = trace->nr;
+	if (!sframe_is_at(&walk->tables, at) && !unwind_is_code(&walk->code, at) &&
+	    !unwind_user_may_return(walk, frame.ip)) {
+		if (trace->nr > 1) {
+			/* The walk ends in the frame before, whose frame pointer is lost. */
+			walk->regs = NULL;
+			walk->sp = below;
+			walk->fp_error = -EFAULT;
+		}
+		return unwind_user_refuted(walk);
+	}
+	walk->fp_saved = walk->fp_saved || frame.fp != walk->fp;
+	unwind_user_step(walk, frame.ip, frame.sp, frame.fp);
+	return true;
 }
 
-/* Drop all frames from the first guess on if they did not lead to the outermost frame. */
-static void unwind_user_forget_guess(struct unwind_user_walk *walk,
-				     struct unwind_user_trace *trace)
+/*
+ * Drop all frames from the first scanned one on if they did not lead to the outermost frame.
+ * Then go on by frame pointers if the walk has ended early.  Returns false if it has not, or if
+ * there are no more frames.
+ */
+static bool unwind_user_go_on(struct unwind_user_walk *walk, struct unwind_user_trace *trace)
 {
-	if (!walk->scanned || walk->end == UNWIND_USER_COMPLETE ||
-	    walk->end == UNWIND_USER_FULL)
-		return;
-	trace->nr = walk->certain;
-	walk->end = walk->certain_end;
+	enum unwind_user_end end;
+
+	if (walk->end == UNWIND_USER_COMPLETE)
+		return false;
+	if (walk->scanned) {
+		trace->nr = walk->certain.nr;
+		walk->sp = walk->certain.sp;
+		walk->fp = walk->certain.fp;
+		walk->fp_error = walk->certain.fp_error;
+		walk->end = walk->certain.end;
+		walk->scanned = false;
+		if (walk->end == UNWIND_USER_COMPLETE)
+			return false;
+	}
+	/* Report the first reason: it says what is missing. */
+	end = walk->resumed ? walk->first_end : walk->end;
+	walk->first_end = end;
+	if (unwind_user_resume(walk, trace->max))
+		return true;
+	if (walk->end != UNWIND_USER_COMPLETE)
+		walk->end = end;
+	return false;
 }
 
 static void unwind_user_walk(struct unwind_user_walk *walk, struct unwind_user_trace *trace)
 {
-	walk->end = UNWIND_USER_FULL;
+	bool ended;
+
 	if (!unwind_user_leave_trampoline(walk))
 		return;
 	while (trace->nr < trace->max) {
-		if (walk->resident && !unwind_user_walk_plain(walk, trace))
-			break;
-		if (trace->nr == trace->max)
-			break;
-		trace->entries[trace->nr++] = walk->ip;
-		if (!walk->resident)
-			cond_resched();
-		if (!walk->scanned)
-			walk->certain = trace->nr;
-		if (!unwind_user_next(walk))
-			break;
+		ended = walk->resident && !unwind_user_walk_plain(walk, trace);
+		if (!ended) {
+			if (walk->resident && walk->by_fp)
+				unwind_user_walk_records(walk, trace);
+			if (trace->nr == trace->max)
+				break;
+			trace->entries[trace->nr++] = walk->ip;
+			if (!walk->resident)
+				cond_resched();
+			if (!walk->scanned)
+				walk->certain.nr = trace->nr;
+			ended = !unwind_user_next(walk);
+		}
+		if (ended && !unwind_user_go_on(walk, trace))
+			return;
 	}
-	unwind_user_forget_guess(walk, trace);
+	walk->end = UNWIND_USER_FULL;
 }
 
 static void unwind_user_walk_resident(struct unwind_user_walk *walk,
@@ -722,6 +535,7 @@ void unwind_user(struct unwind_user_trace *trace, struct pt_regs *regs,
 		.exact = true,
 		.word = arch_unwind_user_word(regs),
 		.regs = regs,
+		.leaf_fp = frame_pointer(regs),
 	};
 
 	trace->nr = 0;

@@ -35,6 +35,8 @@ static inline unsigned int arch_unwind_user_word(const struct pt_regs *regs)
  *	0f 05			syscall
  */
 #define ARCH_UNWIND_SIGRETURN_CODE	"\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05"
+/* The first eight bytes of it */
+#define ARCH_UNWIND_SIGRETURN_WORD	0x0f0000000fc0c748UL
 #define ARCH_UNWIND_SIGRETURN_SYSCALL	7
 #define ARCH_UNWIND_SIGRETURN_LEN	9
 
@@ -124,6 +126,55 @@ static inline bool arch_unwind_is_direct_call(const u8 *bytes, unsigned int len,
 		return false;
 	*target = ip + (s32)get_unaligned_le32(bytes + len - 4);
 	return true;
+}
+
+/* Number of bytes at the start of a function that arch_unwind_prologue() looks at */
+#define ARCH_UNWIND_PROLOGUE	24
+
+/**
+ * arch_unwind_prologue() - how much a function has pushed on the stack
+ * @bytes: The code at the start of the function.
+ * @len: Number of bytes in @bytes, at most ARCH_UNWIND_PROLOGUE.
+ * @done: Number of bytes of the function that precede its current instruction.
+ *
+ * This follows a prologue of pushes and one subtraction from the stack pointer (Intel SDM,
+ * volume 2, PUSH and SUB).  Later instructions are supposed to leave the stack pointer alone.
+ *
+ * Return: distance from the stack pointer to the return address, or -1 if the function has a
+ * frame pointer.
+ */
+static inline int arch_unwind_prologue(const u8 *bytes, unsigned int len, unsigned long done)
+{
+	const unsigned int end = min_t(unsigned long, len, done);
+	unsigned int at = 0, size;
+	int pushed = 0;
+
+	while (at < end) {
+		const u8 *code = bytes + at;
+		unsigned int left = len - at;
+
+		if (left >= 4 && is_endbr(get_unaligned((u32 *)code))) {
+			at += 4;
+			continue;
+		}
+		/* mov %rsp, %rbp, in both encodings */
+		if (left >= 3 && code[0] == 0x48 &&
+		    ((code[1] == 0x89 && code[2] == 0xe5) || (code[1] == 0x8b && code[2] == 0xec)))
+			return -1;
+		size = code[0] == 0x41 ? 2 : 1;
+		if (left >= size && (code[size - 1] & 0xf8) == 0x50) {
+			pushed += 8;
+			at += size;
+			continue;
+		}
+		/* sub $imm8, %rsp; sub $imm32, %rsp */
+		if (left >= 4 && code[0] == 0x48 && code[1] == 0x83 && code[2] == 0xec)
+			return pushed + (s8)code[3];
+		if (left >= 7 && code[0] == 0x48 && code[1] == 0x81 && code[2] == 0xec)
+			return pushed + (s32)get_unaligned_le32(code + 3);
+		break;
+	}
+	return pushed;
 }
 
 /**

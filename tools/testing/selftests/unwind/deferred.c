@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/userfaultfd.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -816,6 +817,160 @@ TEST(exec_while_request_is_pending_shows_old_image)
 	EXPECT_TRUE(chain_matches(child.chain, &record));
 	/* Only one record, with the stack of the program that requested it. */
 	EXPECT_FALSE(unwind_perf_next(&perf, &record));
+}
+
+/* Probed instructions that the kernel emulates.  Each function leads to its caller by its rows. */
+void probed_push(void);
+void probed_call(void);
+extern const char probed_call_ip[] __attribute__((visibility("hidden")));
+
+asm(".pushsection .text\n"
+	"	.type probed_push, @function\n"
+	"probed_push:\n"
+	"	.cfi_startproc\n"
+	"	push %rbp\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	.cfi_offset %rbp, -16\n"
+	"	pop %rbp\n"
+	"	.cfi_adjust_cfa_offset -8\n"
+	"	.cfi_restore %rbp\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	"	.size probed_push, . - probed_push\n"
+	"	.type probed_call, @function\n"
+	"probed_call:\n"
+	"	.cfi_startproc\n"
+	"	sub $8, %rsp\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"probed_call_ip:\n"
+	"	call probed_push\n"
+	"	add $8, %rsp\n"
+	"	.cfi_adjust_cfa_offset -8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	"	.size probed_call, . - probed_call\n"
+	"	.popsection\n");
+
+/* Calls @function, and returns the address that it returns to. */
+static keep uint64_t call_probed(void (*function)(void))
+{
+	uint64_t next;
+
+	asm volatile("	lea 1f(%%rip), %0\n"
+		     "	call *%1\n"
+		     "1:\n"
+		     : "=&b" (next) : "r" (function)
+		     : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "memory", "cc");
+	return next;
+}
+
+/*
+ * The stack of a uprobe is that before the probed instruction, although the kernel has emulated
+ * it by the time when the task returns to user space.
+ */
+TEST(uprobe_shows_the_stack_before_its_instruction)
+{
+	static struct unwind_record record;
+	const struct {
+		uintptr_t	ip;
+		void		(*function)(void);
+	} probes[] = {
+		{ (uintptr_t)probed_push, probed_push },
+		{ (uintptr_t)probed_call_ip, probed_call },
+	};
+
+	NEED_UNWIND();
+	for (unsigned int i = 0; i < 2; i++) {
+		struct unwind_event event = {
+			.type = unwind_pmu("uprobe"),
+			.config1 = (uintptr_t)"/proc/self/exe",
+			.config2 = unwind_file_offset(probes[i].ip),
+			.cpu = -1,
+		};
+		struct unwind_perf perf;
+		uint64_t caller;
+
+		ASSERT_EQ(0, unwind_perf_open_event(&perf, &event));
+		for (unsigned int round = 0; round < 5; round++) {
+			unwind_perf_drain(&perf);
+			caller = call_probed(probes[i].function);
+			ASSERT_TRUE(unwind_perf_stack_at(&perf, probes[i].ip, &record))
+				TH_LOG("probe %u, round %u: no stack", i, round);
+			ASSERT_LT(2, record.nr);
+			EXPECT_EQ(caller, record.ips[1]);
+		}
+		unwind_perf_close(&perf);
+	}
+}
+
+/* Saves a frame pointer, uses the register for its second argument, and touches its first. */
+static const uint8_t pointer_code[] = {
+	0x55,				/* push %rbp */
+	0x48, 0x89, 0xf5,		/* mov %rsi, %rbp */
+	0xc6, 0x07, 0x01,		/* movb $1, (%rdi) */
+	0x5d,				/* pop %rbp */
+	0xc3,				/* ret */
+};
+
+#define POINTER_FAULT 4
+
+/* Memory whose page faults wait for a program that does not answer; NULL if there is none. */
+static void *unanswered_memory(void)
+{
+	int fd = syscall(SYS_userfaultfd, O_CLOEXEC);
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register range = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	range.range.start = (uintptr_t)page;
+	range.range.len = 4096;
+	if (fd < 0 || page == MAP_FAILED || ioctl(fd, UFFDIO_API, &api) ||
+	    ioctl(fd, UFFDIO_REGISTER, &range))
+		return NULL;
+	return page;
+}
+
+/* Returns 0 if a deferred walk from code without a table came back. */
+static int walk_past(void *pointer)
+{
+	static struct unwind_record record;
+	void (*function)(void *page, void *pointer);
+	struct unwind_perf perf;
+	char *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE | PROT_EXEC,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (!pointer || page == MAP_FAILED)
+		return 2;
+	memcpy(page, pointer_code, sizeof(pointer_code));
+	function = (void *)page;
+	if (open_software(&perf, 0, PERF_COUNT_SW_PAGE_FAULTS, 0))
+		return 3;
+	function(page + 4096, pointer);
+	return !unwind_perf_stack_at(&perf, (uintptr_t)page + POINTER_FAULT, &record);
+}
+
+/* A register that is no frame pointer may lead to memory that nobody fills. */
+TEST(guess_waits_for_nobody)
+{
+	int status = 0;
+	pid_t pid;
+
+	NEED_UNWIND();
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid)
+		_exit(walk_past(unanswered_memory()));
+	for (unsigned int ms = 0; ms < PATIENCE_MS; ms += 10) {
+		if (waitpid(pid, &status, WNOHANG) == pid) {
+			EXPECT_TRUE(WIFEXITED(status));
+			EXPECT_EQ(0, WEXITSTATUS(status));
+			return;
+		}
+		usleep(10000);
+	}
+	EXPECT_TRUE(false) TH_LOG("the walk still waits");
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
 }
 
 TEST_HARNESS_MAIN

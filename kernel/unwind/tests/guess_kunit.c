@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tests walks through code without a table.
+ */
+
+#include <linux/sizes.h>
+
+#include "../walk.h"
+#include "walk_kunit.h"
+
+static void guess_walk_goes_on_by_frame_pointer_without_table(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	u64 stack[] = {
+		/* The caller of leaf keeps a frame pointer; the next caller has a row. */
+		t->text + NO_TABLE, 0x1111,
+		t->stack + 0x38, t->text + MIDDLE + 8,
+		0x2222, t->text + OUTERMOST + 2,
+	};
+	DEFINE_TRACE(trace);
+
+	sframe_test_register(test);
+	sframe_test_write(test, t->stack, stack, sizeof(stack));
+	sframe_test_write_call(test, MIDDLE + 8, NO_TABLE);
+	sframe_test_walk(test, &trace, LEAF, 0, 0x10);
+	sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 4,
+			   (u64[]){ LEAF, NO_TABLE, MIDDLE + 8, OUTERMOST + 2 });
+
+	/* A word that does not follow a call, or is no address of code, ends the walk. */
+	sframe_test_write(test, t->text + MIDDLE + 3, (u8[]){ 0x90 }, 1);
+	sframe_test_walk(test, &trace, LEAF, 0, 0x10);
+	sframe_test_expect(test, &trace, UNWIND_USER_NO_ROW, 2,
+			   (u64[]){ LEAF, NO_TABLE });
+	stack[3] = t->stack;
+	sframe_test_write(test, t->stack, stack, sizeof(stack));
+	sframe_test_walk(test, &trace, LEAF, 0, 0x10);
+	sframe_test_expect(test, &trace, UNWIND_USER_NO_ROW, 2,
+			   (u64[]){ LEAF, NO_TABLE });
+}
+
+/* A frame like that of a JIT's trampoline: one word of room, then the return address */
+static void guess_walk_looks_for_a_return_address_without_table(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	u64 stack[] = { 0x1111, t->text + MIDDLE + 8, 0x2222, t->text + OUTERMOST + 2 };
+	u64 no_frame[] = { 0x3333, 0x4444 };
+	enum unwind_user_access access;
+	DEFINE_TRACE(trace);
+
+	sframe_test_register(test);
+	sframe_test_write(test, t->stack + 0x800, no_frame, sizeof(no_frame));
+	sframe_test_write(test, t->stack, stack, sizeof(stack));
+	sframe_test_write_indirect_call(test, MIDDLE + 8);
+	sframe_test_write_call(test, OUTERMOST + 2, MIDDLE);
+	for (access = UNWIND_USER_RESIDENT; access <= UNWIND_USER_FAULTABLE; access++) {
+		t->access = access;
+		sframe_test_walk(test, &trace, NO_TABLE, 0, 0x800);
+		sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 3,
+				   (u64[]){ NO_TABLE, MIDDLE + 8, OUTERMOST + 2 });
+	}
+	/* A direct call has to target the code of the frame. */
+	sframe_test_write_call(test, MIDDLE + 8, NO_TABLE);
+	sframe_test_walk(test, &trace, NO_TABLE + 4, 0, 0x800);
+	KUNIT_EXPECT_EQ(test, trace.end, UNWIND_USER_COMPLETE);
+	sframe_test_write_call(test, MIDDLE + 8, NO_TABLE + 8);
+	sframe_test_walk(test, &trace, NO_TABLE + 4, 0, 0x800);
+	sframe_test_expect(test, &trace, UNWIND_USER_NO_ROW, 1, (u64[]){ NO_TABLE + 4 });
+}
+
+/* Otherwise the walk would report stale return addresses of earlier calls. */
+static void guess_walk_forgets_a_guess_that_leads_nowhere(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	u64 stack[] = { t->text + MIDDLE + 8, 0x1111, t->text + OUTERMOST + 2 };
+	u64 no_frame[] = { 0x3333, 0x4444 };
+	DEFINE_TRACE(trace);
+
+	sframe_test_register(test);
+	sframe_test_write(test, t->stack + 0x800, no_frame, sizeof(no_frame));
+	sframe_test_write(test, t->stack, stack, sizeof(stack));
+	sframe_test_write_indirect_call(test, MIDDLE + 8);
+	sframe_test_walk(test, &trace, NO_TABLE, 0, 0x800);
+	sframe_test_expect(test, &trace, UNWIND_USER_NO_ROW, 1, (u64[]){ NO_TABLE });
+	sframe_test_walk(test, &trace, NO_TABLE, 0, -1);
+	sframe_test_expect(test, &trace, UNWIND_USER_NO_ROW, 1, (u64[]){ NO_TABLE });
+	sframe_test_write_call(test, OUTERMOST + 2, MIDDLE);
+	sframe_test_walk(test, &trace, NO_TABLE, 0, -1);
+	sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 3,
+			   (u64[]){ NO_TABLE, MIDDLE + 8, OUTERMOST + 2 });
+}
+
+#define GUESSED		400
+/* Walk a stack of frames without tables; each has @words words, the return address last. */
+static void sframe_test_guess(struct kunit *test, struct unwind_user_trace *trace,
+			      unsigned int words)
+{
+	struct sframe_test *t = test->priv;
+	unsigned int i, nr = GUESSED * words;
+	size_t size = (nr + 8) * sizeof(u64);
+	u64 *stack = kunit_kzalloc(test, size, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, stack);
+	t->stack = kunit_vm_mmap(test, NULL, 0, size, PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS, 0);
+	KUNIT_ASSERT_FALSE(test, IS_ERR_OR_NULL((void *)t->stack));
+	for (i = words - 1; i < nr; i += words)
+		stack[i] = t->text + NO_TABLE + 16;
+	stack[nr - 1] = t->text + OUTERMOST + 2;
+	sframe_test_write(test, t->stack + sizeof(u64), stack, size - sizeof(u64));
+	/* The frame pointer lies below the stack pointer, so the walk has to scan. */
+	sframe_test_walk(test, trace, NO_TABLE, sizeof(u64), 0);
+}
+
+/* A hostile stack must not make a walk in NMI scan forever. */
+static void guess_walk_rejects_so_many_words(struct kunit *test)
+{
+	struct unwind_user_trace trace = { .max = 2 * GUESSED };
+
+	trace.entries = kunit_kcalloc(test, trace.max, sizeof(u64), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, trace.entries);
+	sframe_test_register(test);
+	sframe_test_write_indirect_call(test, NO_TABLE + 16);
+	sframe_test_write_indirect_call(test, OUTERMOST + 2);
+	sframe_test_guess(test, &trace, 2);
+	KUNIT_EXPECT_EQ(test, trace.end, UNWIND_USER_COMPLETE);
+	KUNIT_EXPECT_EQ(test, trace.nr, GUESSED + 1);
+	/* The scans would reject 1200 words, which is more than a walk may. */
+	sframe_test_guess(test, &trace, 4);
+	KUNIT_EXPECT_EQ(test, trace.end, UNWIND_USER_NO_ROW);
+	KUNIT_EXPECT_EQ(test, trace.nr, 1);
+}
+
+static void guess_calls_are_told_by_their_code(struct kunit *test)
+{
+	static const struct {
+		const char	*what;
+		u8		len;
+		u8		code[7];
+		bool		is_call;
+	} cases[] = {
+		{ "*%rax", 2, { 0xff, 0xd0 }, true },
+		{ "*%r11", 3, { 0x41, 0xff, 0xd3 }, true },
+		{ "*(%rax)", 2, { 0xff, 0x10 }, true },
+		{ "*(%rsp)", 3, { 0xff, 0x14, 0x24 }, true },
+		{ "*8(%rbp)", 3, { 0xff, 0x55, 0x08 }, true },
+		{ "*8(%rsp)", 4, { 0xff, 0x54, 0x24, 0x08 }, true },
+		{ "*(%rax,%rcx,8)", 3, { 0xff, 0x14, 0xc8 }, true },
+		{ "*0x10(%rip)", 6, { 0xff, 0x15, 0x10, 0, 0, 0 }, true },
+		{ "*0x100(%rax)", 6, { 0xff, 0x90, 0, 1, 0, 0 }, true },
+		{ "*0x100(%rsp)", 7, { 0xff, 0x94, 0x24, 0, 1, 0, 0 }, true },
+		{ "*0x100(,%rax,8)", 7, { 0xff, 0x14, 0xc5, 0, 1, 0, 0 }, true },
+		{ "jmp *%rax", 2, { 0xff, 0xe0 }, false },
+		{ "push (%rax)", 2, { 0xff, 0x30 }, false },
+		{ "cut off", 5, { 0xff, 0x15, 0x10, 0, 0 }, false },
+		{ "too long", 3, { 0xff, 0xd0, 0x90 }, false },
+		{ "one byte", 1, { 0xff }, false },
+	};
+	unsigned long target;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		KUNIT_EXPECT_EQ_MSG(test,
+				    arch_unwind_is_indirect_call(cases[i].code, cases[i].len),
+				    cases[i].is_call, "%s", cases[i].what);
+	KUNIT_EXPECT_TRUE(test, arch_unwind_is_direct_call((u8[]){ 0xe8, 0xfb, 0xff, 0xff, 0xff },
+							   5, 0x1005, &target));
+	KUNIT_EXPECT_EQ(test, target, 0x1000);
+	KUNIT_EXPECT_FALSE(test, arch_unwind_is_direct_call((u8[]){ 0xfb, 0xff, 0xff, 0xff },
+							    4, 0x1005, &target));
+}
+
+/*
+ * A handler that keeps a frame pointer returns to the signal trampoline, although no call
+ * instruction precedes that.
+ */
+static void guess_walk_leaves_a_handler_without_table(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	u64 handler[] = { 0x1111, t->text + TRAMPOLINE };
+	u64 interrupted[] = { t->text + OUTERMOST + 2 };
+	u64 ip = t->text + LEAF, sp = t->stack, fp = 0;
+	unsigned long context = t->stack + 0x810;
+	DEFINE_TRACE(trace);
+
+	sframe_test_register(test);
+	sframe_test_write(test, t->stack + 0x800, handler, sizeof(handler));
+	sframe_test_write(test, context + ARCH_UNWIND_SIGFRAME_IP, &ip, 8);
+	sframe_test_write(test, context + ARCH_UNWIND_SIGFRAME_SP, &sp, 8);
+	sframe_test_write(test, context + ARCH_UNWIND_SIGFRAME_FP, &fp, 8);
+	sframe_test_write(test, t->stack, interrupted, sizeof(interrupted));
+	sframe_test_walk(test, &trace, NO_TABLE, 0x7f0, 0x800);
+	sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 4,
+			   (u64[]){ NO_TABLE, TRAMPOLINE, LEAF, OUTERMOST + 2 });
+}
+
+static void guess_walk_without_rule_says_so(struct kunit *test)
+{
+	DEFINE_TRACE(trace);
+
+	/* The frame pointer register does not hold a frame pointer. */
+	sframe_test_walk(test, &trace, NO_TABLE, 0x100, 0x80);
+	sframe_test_expect(test, &trace, UNWIND_USER_NO_TABLE, 1,
+			   (u64[]){ NO_TABLE });
+}
+
+/* Write to the stack and walk it from code without a table. */
+static void guess_walk(struct kunit *test, struct unwind_user_trace *trace, const u64 *stack,
+		       size_t size, long fp)
+{
+	struct sframe_test *t = test->priv;
+
+	sframe_test_write(test, t->stack, stack, size);
+	sframe_test_walk(test, trace, NO_TABLE, 0, fp);
+}
+
+#define OTHER		(NO_TABLE + 0x40)
+
+/* An interpreter pushes the address that its callee shall return to, and jumps. */
+static void guess_follows_return_addresses_that_were_pushed(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	u64 stack[] = {
+		t->stack + 0x10, t->text + OTHER,
+		t->stack + 0x20, t->text + OTHER + 0x10,
+		0, t->text + OUTERMOST + 2,
+	};
+	enum unwind_user_access access;
+	DEFINE_TRACE(trace);
+
+	sframe_test_register(test);
+	sframe_test_write_call(test, OUTERMOST + 2, NO_TABLE);
+	for (access = UNWIND_USER_RESIDENT; access <= UNWIND_USER_FAULTABLE; access++) {
+		t->access = access;
+		guess_walk(test, &trace, stack, sizeof(stack), 0);
+		sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 4,
+				   (u64[]){ NO_TABLE, OTHER, OTHER + 0x10, OUTERMOST + 2 });
+	}
+	/* Data is no return address. */
+	stack[3] = t->stack;
+	for (access = UNWIND_USER_RESIDENT; access <= UNWIND_USER_FAULTABLE; access++) {
+		t->access = access;
+		guess_walk(test, &trace, stack, sizeof(stack), 0);
+		sframe_test_expect(test, &trace, UNWIND_USER_NO_ROW, 2,
+				   (u64[]){ NO_TABLE, OTHER });
+	}
+}
+
+/* A register that holds 0 is no frame pointer yet; one that a function has saved is. */
+static void guess_ends_at_a_frame_pointer_of_0(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	u64 stack[] = { 0, t->text + OTHER, 0, 0 };
+	DEFINE_TRACE(trace);
+
+	sframe_test_register(test);
+	guess_walk(test, &trace, stack, sizeof(stack), 0);
+	sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 2, (u64[]){ NO_TABLE, OTHER });
+	guess_walk(test, &trace, stack, sizeof(stack), -1);
+	sframe_test_expect(test, &trace, UNWIND_USER_NO_ROW, 1, (u64[]){ NO_TABLE });
+	/* The same for a return address of 0. */
+	guess_walk(test, &trace, stack, sizeof(stack), 0x10);
+	sframe_test_expect(test, &trace, UNWIND_USER_NO_ROW, 1, (u64[]){ NO_TABLE });
+}
+
+/* The frames at the end of @stack called those at its start, further up in the address space. */
+static void guess_follows_a_switch_of_stacks(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	unsigned long upper = sframe_test_map(test, PROT_READ | PROT_WRITE);
+	unsigned long lower = sframe_test_map(test, PROT_READ | PROT_WRITE);
+	u64 on_upper[2], on_lower[] = { 0, t->text + OUTERMOST + 2 };
+	DEFINE_TRACE(trace);
+
+	if (upper < lower)
+		swap(upper, lower);
+	on_upper[0] = lower + 0x800;
+	on_upper[1] = t->text + OTHER;
+	sframe_test_register(test);
+	sframe_test_write_call(test, OUTERMOST + 2, NO_TABLE);
+	sframe_test_write(test, upper, on_upper, sizeof(on_upper));
+	sframe_test_write(test, lower + 0x800, on_lower, sizeof(on_lower));
+	t->stack = upper;
+	sframe_test_walk(test, &trace, NO_TABLE, 0, 0);
+	sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 3,
+			   (u64[]){ NO_TABLE, OTHER, OUTERMOST + 2 });
+}
+
+/* Frames that call each other in a circle would have no end. */
+static void guess_switches_stacks_so_many_times(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	u64 stack[] = { t->stack + 0x10, t->text + OTHER, t->stack, t->text + OTHER };
+	u64 entries[64];
+	struct unwind_user_trace trace = { .entries = entries, .max = ARRAY_SIZE(entries) };
+
+	sframe_test_register(test);
+	guess_walk(test, &trace, stack, sizeof(stack), 0);
+	KUNIT_EXPECT_EQ(test, trace.end, UNWIND_USER_NO_ROW);
+	KUNIT_EXPECT_LT(test, trace.nr, 2 * 8 + 8 + 4);
+}
+
+/* Frames of callees that have returned are below the stack pointer. */
+static void guess_skips_frames_of_callees_that_returned(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	u64 stack[] = {
+		t->stack + 0x10, t->text + OTHER, t->stack + 0x40, t->text + OTHER + 1,
+		0x1111, 0x1111, 0x1111, 0x1111,
+		0, t->text + OUTERMOST + 2,
+	};
+	DEFINE_TRACE(trace);
+
+	sframe_test_register(test);
+	sframe_test_write_call(test, OUTERMOST + 2, NO_TABLE);
+	sframe_test_write(test, t->stack, stack, sizeof(stack));
+	sframe_test_walk(test, &trace, NO_TABLE, 0x20, 0);
+	sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 2,
+			   (u64[]){ NO_TABLE, OUTERMOST + 2 });
+}
+
+/* The function does not keep a frame pointer, so the register still has its caller's. */
+static void guess_takes_a_call_of_the_function_before_a_frame_pointer(struct kunit *test)
+{
+	static const struct {
+		const char	*what;
+		u8		len;
+		u8		code[12];
+		/* Words that the function has pushed; -1 if it keeps a frame pointer */
+		int		pushed;
+	} cases[] = {
+		{ "nothing", 1, { 0x90 }, 0 },
+		{ "push %rbx", 1, { 0x53 }, 1 },
+		{ "endbr64; push %r12; push %rbx", 7,
+		  { 0xf3, 0x0f, 0x1e, 0xfa, 0x41, 0x54, 0x53 }, 2 },
+		{ "sub $24, %rsp", 4, { 0x48, 0x83, 0xec, 0x18 }, 3 },
+		{ "push %rax; sub $16, %rsp", 8, { 0x50, 0x48, 0x81, 0xec, 0x10 }, 3 },
+		{ "push %rbp; mov %rsp, %rbp", 4, { 0x55, 0x48, 0x89, 0xe5 }, -1 },
+	};
+	struct sframe_test *t = test->priv;
+	DEFINE_TRACE(trace);
+	unsigned int i;
+
+	sframe_test_register(test);
+	sframe_test_write_call(test, OTHER + 0x10, NO_TABLE);
+	sframe_test_write_call(test, OUTERMOST + 2, OTHER);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		/* The caller's frame record is at 0x40. */
+		u64 stack[10] = { [8] = 0, [9] = t->text + OUTERMOST + 2 };
+
+		stack[max(cases[i].pushed, 0)] = t->text + OTHER + 0x10;
+		sframe_test_write(test, t->stack, stack, sizeof(stack));
+		sframe_test_write(test, t->text + NO_TABLE, cases[i].code, cases[i].len);
+		sframe_test_walk(test, &trace, NO_TABLE + cases[i].len, 0, 0x40);
+		KUNIT_EXPECT_EQ_MSG(test, trace.nr, cases[i].pushed < 0 ? 2 : 3, "%s",
+				    cases[i].what);
+		KUNIT_EXPECT_EQ_MSG(test, trace.end, UNWIND_USER_COMPLETE, "%s", cases[i].what);
+		/* The prologue has not been executed yet. */
+		stack[max(cases[i].pushed, 0)] = 0x1111;
+		stack[0] = t->text + OTHER + 0x10;
+		sframe_test_write(test, t->stack, stack, sizeof(stack));
+		sframe_test_walk(test, &trace, NO_TABLE, 0, 0x40);
+		KUNIT_EXPECT_EQ_MSG(test, trace.nr, 3, "%s", cases[i].what);
+	}
+}
+
+/* A row leads nowhere; the frame pointers of the callers do not depend on it. */
+static void guess_goes_on_above_a_frame_with_a_wrong_row(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	u64 stack[] = {
+		/* leaf; middle, whose return address is 0 */
+		t->text + MIDDLE + 4, 0x1111, 0, 0x1111,
+		t->stack + 0x30, t->text + OTHER,
+		0, t->text + OUTERMOST + 2,
+	};
+	enum unwind_user_access access;
+	DEFINE_TRACE(trace);
+
+	sframe_test_register(test);
+	sframe_test_write_call(test, OUTERMOST + 2, OTHER);
+	sframe_test_write(test, t->stack, stack, sizeof(stack));
+	for (access = UNWIND_USER_RESIDENT; access <= UNWIND_USER_FAULTABLE; access++) {
+		t->access = access;
+		sframe_test_walk(test, &trace, LEAF, 0, 0x20);
+		sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 4,
+				   (u64[]){ LEAF, MIDDLE + 4, OTHER, OUTERMOST + 2 });
+		/* Without a frame pointer, the walk ends there, and has not reached the end. */
+		sframe_test_walk(test, &trace, LEAF, 0, -1);
+		sframe_test_expect(test, &trace, UNWIND_USER_CORRUPT, 2,
+				   (u64[]){ LEAF, MIDDLE + 4 });
+	}
+}
+
+/* The innermost function has pushed a word that its row does not know of. */
+static void guess_the_caller_of_a_leaf_with_a_wrong_row(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	u64 stack[] = { 0, t->text + MIDDLE + 8, 0x1111, t->text + OUTERMOST + 2 };
+	enum unwind_user_access access;
+	DEFINE_TRACE(trace);
+
+	sframe_test_register(test);
+	sframe_test_write_call(test, MIDDLE + 8, LEAF);
+	sframe_test_write(test, t->text + LEAF, (u8[]){ 0x53 }, 1);
+	sframe_test_write(test, t->stack, stack, sizeof(stack));
+	for (access = UNWIND_USER_RESIDENT; access <= UNWIND_USER_FAULTABLE; access++) {
+		t->access = access;
+		sframe_test_walk(test, &trace, LEAF + 1, 0, -1);
+		sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 3,
+				   (u64[]){ LEAF + 1, MIDDLE + 8, OUTERMOST + 2 });
+	}
+}
+
+/* As in vfork(), whose child uses the same stack */
+static void guess_is_not_needed_for_a_return_address_in_a_register(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	struct sframe_build *build = &t->build;
+	u64 stack[] = { t->text + OUTERMOST + 2 };
+	DEFINE_TRACE(trace);
+
+	sframe_build_start(build, SFRAME_VERSION_3);
+	sframe_build_function(build, LEAF, 0x20, SFRAME_FRE_ADDR1, 0);
+	sframe_build_flexible(build);
+	/* CFA = SP, RA = R10 */
+	sframe_build_row(build, 0, false, 4,
+			 (s8[]){ SFRAME_BUILD_REG(7), 0, SFRAME_BUILD_REG(10), 0 });
+	sframe_build_function(build, MIDDLE, 0x10, SFRAME_FRE_ADDR1, 0);
+	sframe_build_row(build, 0, false, 1, (s8[]){ 8 });
+	sframe_build_function(build, 0x30, 0x10, SFRAME_FRE_ADDR1, 0);
+	sframe_build_row(build, 0, false, 0, NULL);
+	sframe_build_finish(build, t->table, t->text);
+	sframe_test_write(test, t->table, build->bytes, build->len);
+	sframe_test_register(test);
+	sframe_test_write(test, t->stack, stack, sizeof(stack));
+	t->r10 = t->text + MIDDLE + 4;
+	sframe_test_walk(test, &trace, LEAF, 0, -1);
+	sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 3,
+			   (u64[]){ LEAF, MIDDLE + 4, OUTERMOST + 2 });
+}
+
+static struct kunit_case guess_cases[] = {
+	KUNIT_CASE(guess_walk_goes_on_by_frame_pointer_without_table),
+	KUNIT_CASE(guess_walk_looks_for_a_return_address_without_table),
+	KUNIT_CASE(guess_walk_forgets_a_guess_that_leads_nowhere),
+	KUNIT_CASE(guess_walk_rejects_so_many_words),
+	KUNIT_CASE(guess_calls_are_told_by_their_code),
+	KUNIT_CASE(guess_walk_leaves_a_handler_without_table),
+	KUNIT_CASE(guess_walk_without_rule_says_so),
+	KUNIT_CASE(guess_follows_return_addresses_that_were_pushed),
+	KUNIT_CASE(guess_ends_at_a_frame_pointer_of_0),
+	KUNIT_CASE(guess_follows_a_switch_of_stacks),
+	KUNIT_CASE(guess_switches_stacks_so_many_times),
+	KUNIT_CASE(guess_skips_frames_of_callees_that_returned),
+	KUNIT_CASE(guess_takes_a_call_of_the_function_before_a_frame_pointer),
+	KUNIT_CASE(guess_goes_on_above_a_frame_with_a_wrong_row),
+	KUNIT_CASE(guess_the_caller_of_a_leaf_with_a_wrong_row),
+	KUNIT_CASE(guess_is_not_needed_for_a_return_address_in_a_register),
+	{}
+};
+
+static struct kunit_suite guess_suite = {
+	.name = "unwind_user_guess",
+	.init = sframe_test_init,
+	.test_cases = guess_cases,
+};
+
+kunit_test_suite(guess_suite);

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The state of a walk of the current task's user stack, for user.c and guess.c.
+ */
+#ifndef _KERNEL_UNWIND_WALK_H
+#define _KERNEL_UNWIND_WALK_H
+
+#include <linux/sched.h>
+#include <linux/types.h>
+#include <linux/unwind_user.h>
+#include <linux/uprobes.h>
+
+#include "call.h"
+#include "sframe.h"
+
+/* Maximum number of steps of a walk that lower the stack pointer */
+#define UNWIND_USER_SWITCHES	8
+
+/**
+ * struct unwind_user_walk - the state of a walk
+ * @ip:		Instruction pointer of the frame, see @exact.
+ * @sp:		Stack pointer of the frame.
+ * @fp:		The frame pointer register, whatever the function uses it for.
+ * @fp_error:	0 if @fp is known, else the error of unwind_user_apply_rule().  The walk can
+ *		go on without @fp as long as the rules are based on the stack pointer.
+ * @fp_saved:	A function has saved @fp on the stack.  Else the register may hold anything.
+ * @by_fp:	The walk got to the frame by a frame pointer.
+ * @exact:	@ip is the frame's next instruction.  This holds for the innermost frame and
+ *		for one that a signal interrupted.  Else @ip is a return address, and the
+ *		frame's current instruction is the call before it.
+ * @word:	Size of a stack word in bytes.
+ * @regs:	The user registers while the frame is the innermost, else NULL.
+ * @sigframe:	Address of the frame's saved registers (see ARCH_UNWIND_SIGFRAME_IP) if a
+ *		signal interrupted the frame, else 0.
+ * @resident:	The walk holds RCU and has page faults disabled.
+ * @tables:	The table of the last frame's code.  Its content is valid under RCU.
+ * @code:	The mapping of code that contained the address that was checked last.
+ * @no_table:	No table covers the frame that was looked up last.
+ * @switches:	Number of steps that lowered the stack pointer, except across signal frames.
+ * @scanned:	A scan has found a caller.  All frames from that one on are guesses.
+ * @rejected:	Number of words that scans have rejected.
+ * @certain:	The walk as it was before the first scan that found a caller.
+ * @leaf_fp:	The frame pointer register of the innermost frame.
+ * @resumed:	Number of times that the walk went on with @leaf_fp's chain.
+ * @first_end:	Why the walk would have ended without that; valid if @resumed is not 0.
+ * @end:	Why the walk ended; valid once it has.
+ */
+struct unwind_user_walk {
+	unsigned long		ip;
+	unsigned long		sp;
+	unsigned long		fp;
+	int			fp_error;
+	bool			fp_saved;
+	bool			by_fp;
+	bool			exact;
+	u8			word;
+	const struct pt_regs	*regs;
+	unsigned long		sigframe;
+	bool			resident;
+	struct sframe_cursor	tables;
+	struct unwind_range	code;
+	bool			no_table;
+	u8			switches;
+	bool			scanned;
+	unsigned int		rejected;
+	struct {
+		unsigned int		nr;
+		unsigned long		sp;
+		unsigned long		fp;
+		int			fp_error;
+		enum unwind_user_end	end;
+	} certain;
+	unsigned long		leaf_fp;
+	u8			resumed;
+	enum unwind_user_end	first_end;
+	enum unwind_user_end	end;
+};
+
+static inline bool unwind_user_stop(struct unwind_user_walk *walk, enum unwind_user_end end)
+{
+	walk->end = end;
+	return false;
+}
+
+/* Why the walk ends after this error of unwind_user_apply_rule(). */
+static inline enum unwind_user_end unwind_user_end_of(int error)
+{
+	return error == -EFAULT ? UNWIND_USER_FAULT : UNWIND_USER_NO_REGISTER;
+}
+
+/* Whether a uretprobe has replaced a return address on the task's stack. */
+static __always_inline bool unwind_user_has_uretprobes(void)
+{
+#ifdef CONFIG_UPROBES
+	const struct uprobe_task *utask = current->utask;
+
+	return utask && utask->return_instances;
+#else
+	return false;
+#endif
+}
+
+/* user.c */
+int unwind_user_read_words(struct unwind_user_walk *walk, u64 *words, unsigned long from,
+			   unsigned int nr);
+unsigned long unwind_user_true_return(unsigned long ip, unsigned long slot);
+void unwind_user_step(struct unwind_user_walk *walk, unsigned long ip, unsigned long sp,
+		      unsigned long fp);
+bool unwind_user_leave_trampoline(struct unwind_user_walk *walk);
+int unwind_user_find_row(struct unwind_user_walk *walk, unsigned long ip, struct sframe_row *row);
+
+/* guess.c */
+bool unwind_user_guess(struct unwind_user_walk *walk);
+bool unwind_user_may_return(struct unwind_user_walk *walk, unsigned long ip);
+bool unwind_user_next_signal(struct unwind_user_walk *walk);
+bool unwind_user_is_sigreturn(struct unwind_user_walk *walk);
+bool unwind_user_resume(struct unwind_user_walk *walk, unsigned int max);
+void unwind_user_walk_records(struct unwind_user_walk *walk, struct unwind_user_trace *trace);
+
+#endif /* _KERNEL_UNWIND_WALK_H */
