@@ -48,7 +48,7 @@ void __unwind_deferred_exec(void);
 void __unwind_deferred_exec_done(void);
 void __unwind_deferred_signal(void);
 void __unwind_deferred_exit(void);
-void __unwind_deferred_leave_kernel(void);
+bool __unwind_deferred_leave_kernel(void);
 
 /* The low half of unwind_task::state holds the requests of this kernel entry. */
 static __always_inline bool unwind_deferred_used(void)
@@ -131,11 +131,12 @@ static inline void unwind_deferred_exit(void)
  * Later requests get a new cookie.
  *
  * Context: The last step before user space, interrupts off.
+ * Return: false if a request came after the task's work was done: the caller has to look for
+ * work once more.  Each client is served once, so this ends.
  */
-static __always_inline void unwind_deferred_leave_kernel(void)
+static __always_inline bool unwind_deferred_leave_kernel(void)
 {
-	if (unlikely(unwind_deferred_used()))
-		__unwind_deferred_leave_kernel();
+	return likely(!unwind_deferred_used()) || __unwind_deferred_leave_kernel();
 }
 
 #else /* !CONFIG_UNWIND_DEFERRED */
@@ -152,7 +153,7 @@ static inline void unwind_deferred_exec_done(void) { }
 static inline void unwind_deferred_signal(void) { }
 static inline void unwind_deferred_probed(void) { }
 static inline void unwind_deferred_exit(void) { }
-static __always_inline void unwind_deferred_leave_kernel(void) { }
+static __always_inline bool unwind_deferred_leave_kernel(void) { return true; }
 
 #endif /* CONFIG_UNWIND_DEFERRED */
 

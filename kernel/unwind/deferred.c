@@ -282,9 +282,14 @@ void unwind_deferred_init_task(struct task_struct *task)
 	init_task_work(&task->unwind.work, unwind_work);
 }
 
-void __unwind_deferred_leave_kernel(void)
+bool __unwind_deferred_leave_kernel(void)
 {
-	unwind_state_next(&current->unwind.state);
+	struct unwind_task *unwind = &current->unwind;
+
+	unwind_state_next(&unwind->state);
+	/* A request in NMI has raised an interrupt instead, which serves it. */
+	return !(READ_ONCE(unwind->state) & UNWIND_REQUESTED) ||
+	       !test_thread_flag(TIF_NOTIFY_RESUME);
 }
 
 /* The work stays queued: it serves requests for the stack of the handler. */

@@ -100,11 +100,12 @@ static inline void unwind_state_clear(u64 *state, u64 bits)
  *
  * Later requests get a new cookie.
  *
- * This does nothing while a callback is due.  On the way to user space, that means an NMI
- * made a request after the task work ran.  The NMI has sent itself an interrupt, which
- * arrives as soon as interrupts are on.  If a tracepoint makes a request after this point,
- * the next kernel entry serves it.  The work may stay queued: it serves what is requested
- * when it runs.
+ * This does nothing while a callback is due.  On the way to user space, that means a request
+ * was made after the task work ran: by a tracepoint, and the caller runs the work again, or by
+ * an NMI, which has sent itself an interrupt that arrives as soon as interrupts are on.  If
+ * the tracepoint context_tracking:user_enter or preemptirq:irq_enable makes a request after
+ * this point, the next kernel entry serves it.  The work may stay queued: it serves what is
+ * requested when it runs.
  */
 static inline void unwind_state_next(u64 *state)
 {

@@ -130,8 +130,8 @@ bool unwind_user_next_signal(struct unwind_user_walk *walk)
 
 /*
  * Whether a word beside a frame pointer may be a return address.  Compilers return only behind
- * a call, so code with a table needs one.  Interpreters and JIT compilers push return addresses
- * that no call stands before.
+ * a call, so code with a table needs one.  Interpreters and JIT compilers push return
+ * addresses that no call stands before.
  */
 bool unwind_user_may_return(struct unwind_user_walk *walk, unsigned long ip)
 {
@@ -246,17 +246,17 @@ static bool unwind_user_next_record(struct unwind_user_walk *walk,
 				    enum unwind_user_end end)
 {
 	/* A return address of 0 marks the outermost frame, unless this is no frame at all. */
-	if (!record->ip)
-		return unwind_user_next_scanned(walk, walk->fp_saved ? UNWIND_USER_COMPLETE : end);
-	if (!unwind_user_may_return(walk, record->ip))
+	if (!record->ip && walk->fp_saved)
+		end = UNWIND_USER_COMPLETE;
+	if (!record->ip || !unwind_user_may_return(walk, record->ip))
 		return unwind_user_next_scanned(walk, end);
 	return unwind_user_step_record(walk, record);
 }
 
 /*
- * Whether the frame pointer leads to a callee that has returned.  Its record is below the stack
- * pointer, and its chain leads back to the frames of the stack.  If so, replace the frame pointer by
- * the first one of the stack's frames.
+ * Whether the frame pointer leads to a callee that has returned.  Its record is below the
+ * stack pointer, and its chain leads back to the frames of the stack.  If so, replace the
+ * frame pointer by the first one of the stack's frames.
  */
 static bool unwind_user_skip_stale(struct unwind_user_walk *walk)
 {
@@ -342,8 +342,8 @@ bool unwind_user_guess(struct unwind_user_walk *walk)
 }
 
 /*
- * Find the first record above the walk's frame in the chain of frame pointers that begins in the
- * innermost frame.  Returns its address, or 0.  @saved is set if another record led to it.
+ * Find the first record above the walk's frame in the chain of frame pointers that begins in
+ * the innermost frame.  Returns its address, or 0.  @saved is set if another record led to it.
  */
 static unsigned long unwind_user_find_record(const struct unwind_user_walk *walk,
 					     unsigned int max, bool *saved)
@@ -377,8 +377,8 @@ static unsigned long unwind_user_find_record(const struct unwind_user_walk *walk
  * @walk: The walk.  If it has guessed by scans, it has been cut back to the frame before them.
  * @max: Maximum number of frame records to look at.
  *
- * A walk without tables follows the frame pointer of the innermost frame.  Go on with that chain,
- * above the frames that this walk has found.
+ * A walk without tables follows the frame pointer of the innermost frame.  Go on with that
+ * chain, above the frames that this walk has found.
  *
  * Context: As the walk.
  * Return: true if the walk is at another frame now.
@@ -408,8 +408,8 @@ bool unwind_user_resume(struct unwind_user_walk *walk, unsigned int max)
  * @walk: A walk that reads resident memory only, at a frame that a frame pointer led to.
  * @trace: Frames are stored here.
  *
- * This does the same as unwind_user_guess() for each frame, and leaves all that is not simple to
- * it.  The next frame has been checked, but not been stored.
+ * This does the same as unwind_user_guess() for each frame, and leaves all that is not simple
+ * to it.  The frame at which it stops has been checked, but not been stored.
  *
  * Context: Any, NMI included.
  */

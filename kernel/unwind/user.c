@@ -185,8 +185,8 @@ static noinline bool unwind_user_in_trampoline(struct unwind_user_walk *walk,
 /*
  * If @walk is in the trampoline of uretprobes, go to the frame that the trampoline will
  * return to.  Call this where @walk->ip is exact: at the start of the walk and after a
- * signal frame.  Returns false, with @walk->end set, if memory cannot be read or has no address
- * of code.
+ * signal frame.  Returns false, with @walk->end set, if memory cannot be read or has no
+ * address of code.
  */
 bool unwind_user_leave_trampoline(struct unwind_user_walk *walk)
 {
@@ -208,9 +208,9 @@ bool unwind_user_leave_trampoline(struct unwind_user_walk *walk)
 }
 
 /*
- * Whether a row may lead to @cfa.  A stack pointer that rises keeps a hostile stack from leading
- * in a circle.  It need not rise where the innermost function has its return address in a
- * register, and @lower is set where it falls.
+ * Whether a row may lead to @cfa.  A stack pointer that rises keeps a hostile stack from
+ * leading in a circle.  It need not rise where the innermost function has its return address
+ * in a register, and @lower is set where it falls.
  */
 static bool unwind_user_may_lead_to(const struct unwind_user_walk *walk,
 				    const struct sframe_row *row, unsigned long cfa, bool *lower)
@@ -442,8 +442,8 @@ static bool unwind_user_walk_plain(struct unwind_user_walk *walk, struct unwind_
 
 /*
  * Drop all frames from the first scanned one on if they did not lead to the outermost frame.
- * Then go on by frame pointers if the walk has ended early.  Returns false if it has not, or if
- * there are no more frames.
+ * Then go on by frame pointers if the walk has ended early.  Returns false if it has not, or
+ * if there are no more frames.
  */
 static bool unwind_user_go_on(struct unwind_user_walk *walk, struct unwind_user_trace *trace)
 {

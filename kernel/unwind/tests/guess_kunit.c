@@ -345,7 +345,7 @@ static void guess_takes_a_call_of_the_function_before_a_frame_pointer(struct kun
 	sframe_test_write_call(test, OUTERMOST + 2, OTHER);
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		/* The caller's frame record is at 0x40. */
-		u64 stack[10] = { [8] = 0, [9] = t->text + OUTERMOST + 2 };
+		u64 stack[10] = { [9] = t->text + OUTERMOST + 2 };
 
 		stack[max(cases[i].pushed, 0)] = t->text + OTHER + 0x10;
 		sframe_test_write(test, t->stack, stack, sizeof(stack));

@@ -59,8 +59,8 @@ static inline unsigned long sframe_test_map(struct kunit *test, unsigned long pr
 	return addr;
 }
 
-static inline void sframe_test_write(struct kunit *test, unsigned long to,
-			      const void *from, size_t len)
+static inline void sframe_test_write(struct kunit *test, unsigned long to, const void *from,
+				     size_t len)
 {
 	KUNIT_ASSERT_EQ(test, copy_to_user((void __user *)to, from, len), 0);
 }
@@ -141,7 +141,7 @@ static inline void sframe_test_register(struct kunit *test)
 
 /* Walk from @ip (an offset in the text) with @sp and @fp (offsets in the stack). */
 static inline void sframe_test_walk(struct kunit *test, struct unwind_user_trace *trace,
-			     unsigned long ip, unsigned long sp, long fp)
+				    unsigned long ip, unsigned long sp, long fp)
 {
 	struct sframe_test *t = test->priv;
 	struct pt_regs regs = {
@@ -157,9 +157,9 @@ static inline void sframe_test_walk(struct kunit *test, struct unwind_user_trace
 
 /* Expect the frames in @want: offsets in the text, innermost frame first. */
 static inline void sframe_test_expect(struct kunit *test,
-			       const struct unwind_user_trace *trace,
-			       enum unwind_user_end end, unsigned int nr,
-			       const u64 *want)
+				      const struct unwind_user_trace *trace,
+				      enum unwind_user_end end, unsigned int nr,
+				      const u64 *want)
 {
 	struct sframe_test *t = test->priv;
 	unsigned int i;

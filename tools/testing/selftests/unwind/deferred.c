@@ -819,6 +819,76 @@ TEST(exec_while_request_is_pending_shows_old_image)
 	EXPECT_FALSE(unwind_perf_next(&perf, &record));
 }
 
+/* Two places of system calls.  The first lets another task run. */
+static keep void call_yield(void)
+{
+	chain_syscall(SYS_sched_yield, 0, 0, 0);
+	asm volatile("");
+}
+
+static keep void call_getppid(void)
+{
+	chain_syscall(SYS_getppid, 0, 0, 0);
+	asm volatile("");
+}
+
+static bool is_in(uint64_t ip, void (*function)(void))
+{
+	return ip - (uintptr_t)function < 64;
+}
+
+static bool run_on_one_cpu(void)
+{
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	CPU_SET(0, &cpus);
+	return !sched_setaffinity(0, sizeof(cpus), &cpus);
+}
+
+/*
+ * The FPU's registers are loaded after the task's work, if another task has used them.  The
+ * stack is that of the call that was left, not that of the next one.
+ */
+TEST(requests_when_registers_are_loaded)
+{
+	enum { CALLS = 500 };
+	long id = unwind_tracepoint("x86_fpu/x86_fpu_regs_activated");
+	static struct unwind_record record;
+	unsigned int yields = 0, others = 0;
+	struct unwind_perf perf;
+	cpu_set_t before;
+	int status;
+	pid_t pid;
+
+	NEED_UNWIND();
+	ASSERT_LE(0, id);
+	ASSERT_TRUE(find_tables());
+	ASSERT_EQ(0, sched_getaffinity(0, sizeof(before), &before));
+	ASSERT_TRUE(run_on_one_cpu());
+	pid = fork();
+	ASSERT_LE(0, pid);
+	while (!pid)
+		sched_yield();
+	ASSERT_EQ(0, unwind_perf_open(&perf, 0, PERF_TYPE_TRACEPOINT, id, 0));
+	for (unsigned int i = 0; i < CALLS; i++) {
+		call_yield();
+		call_getppid();
+		while (unwind_perf_next(&perf, &record)) {
+			if (record.type != UNWIND_RECORD_DEFERRED || record.nr < 2)
+				continue;
+			yields += is_in(record.ips[1], call_yield);
+			others += is_in(record.ips[1], call_getppid);
+		}
+	}
+	EXPECT_EQ(0, kill(pid, SIGKILL));
+	EXPECT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, sched_setaffinity(0, sizeof(before), &before));
+	/* A few calls are interrupted for the other task. */
+	EXPECT_LT(CALLS / 10, yields);
+	EXPECT_LT(10 * others, yields) TH_LOG("%u in yield, %u after it", yields, others);
+}
+
 /* Probed instructions that the kernel emulates.  Each function leads to its caller by its rows. */
 void probed_push(void);
 void probed_call(void);
