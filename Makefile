@@ -14,8 +14,11 @@ demo: ## Stacks of stock programs under stock perf, base and series: table, flam
 	@dev/kernel series
 	@demo/run
 
-test: ## All test suites on the series kernel (QUICK=1: some, in three minutes)
+test: ## The test suites, once on the series kernel (QUICK=1: some, in three minutes)
 	@dev/check $(if $(QUICK),--quick)
+
+test-all: ## These, Debian's tools and programs, stress, the base and debug kernels
+	@dev/check --all
 
 test-debug: ## The unwinder's and KUnit's tests with KASAN, lockdep, UBSAN, kmemleak
 	@dev/check unwind.debug kunit.debug
@@ -49,4 +52,4 @@ lint: ## Run checkpatch, sparse, kernel-doc, shellcheck, a spell checker
 clean: ## Remove .build; dev/env remove deletes the environment too
 	@rm -rf --one-file-system .build
 
-.PHONY: help demo test test-debug test-base kernel shell vm deb series lint clean
+.PHONY: help demo test test-all test-debug test-base kernel shell vm deb series lint clean

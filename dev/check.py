@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
-"""usage: dev/check [--lanes N] [--quick] [SUITE[.VARIANT]...] [-- [NAME=VALUE...] [ARG...]]
+"""usage: dev/check [--lanes N] [--quick | --all] [SUITE[.VARIANT]...] [-- [NAME=VALUE...] [ARG...]]
 
-Run the test suites of dev/suites.toml, or those named, and print a line for each. Without
-names, variants and those marked `named` do not run.
+Run test suites of dev/suites.toml, and print a line for each: those of the targets `quick` and
+`test`, or those named.
 
   --lanes N    how many suites run at a time (default: 2, or 1 on a single CPU)
-  --quick      only those marked `quick`: a few minutes, once the kernels are built
-  --list       print the suites and the kernels that they need
+  --quick      only those of the target `quick`: three minutes, once the kernels are built
+  --all        those of the target `all` too: an hour and more, with three kernels
+  --list       print the suites with target, kernels and arguments. A second line of a suite has
+               the arguments that it gets besides with --all, or when it is named
 
-After `--` stand settings for the environment of a single suite, and arguments instead of
-the table's: most suites take names of tests.
+Words after `--` apply to a single suite: NAME=VALUE sets its environment, the rest replace its
+arguments. Most suites take names of tests.
 
 The kernels that the suites need are built meanwhile, one after the other; a build
 takes a lane. A suite starts as soon as a lane is free and its kernels are there,
@@ -191,7 +193,7 @@ class Options:
     """What the command line asks for."""
 
     lanes: int = LANES if (os.cpu_count() or 1) > 1 else 1
-    quick: bool = False
+    target: str = "test"
     names: list[str] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
 
@@ -202,8 +204,8 @@ def options(args: list[str], known: list[str]) -> Options:
         match args:
             case ["--lanes", number, *args] if re.fullmatch("[1-9]", number):
                 chosen.lanes = int(number)
-            case ["--quick", *args]:
-                chosen.quick = True
+            case ["--quick" | "--all" as target, *args] if chosen.target == "test":
+                chosen.target = target[2:]
             case ["--", *words] if len(chosen.names) == 1:
                 chosen.words, args = words, []
             case [name, *args] if not name.startswith("-"):
@@ -216,10 +218,20 @@ def options(args: list[str], known: list[str]) -> Options:
     return chosen
 
 
-def is_chosen(suite: Suite, asked: Options) -> bool:
+def chosen_of(suites: list[Suite], asked: Options) -> list[Suite]:
     if asked.names:
-        return suite.name in asked.names
-    return suite.quick if asked.quick else not suite.named
+        return [suite.whole() for suite in suites if suite.name in asked.names]
+    chosen = [suite for suite in suites if suite.is_in(asked.target)]
+    return [suite.whole() for suite in chosen] if asked.target == "all" else chosen
+
+
+def print_list(suites: list[Suite]) -> None:
+    for suite in suites:
+        kernels = ",".join(suite.kernels) or "-"
+        print(f"{suite.name:<20} {suite.target:<6} {kernels:<12} {' '.join(suite.args.split())}".rstrip())
+        if suite.more:
+            target = "all" if suite.is_in("all") else suite.target
+            print(f"{suite.name:<20} {target:<6} {kernels:<12} {' '.join(suite.more.split())}")
 
 
 def main() -> int:
@@ -228,8 +240,7 @@ def main() -> int:
         return 0
     suites = load()
     if sys.argv[1:] == ["--list"]:
-        for suite in suites:
-            print(f"{suite.name:<20} {','.join(suite.kernels) or '-'}")
+        print_list(suites)
         return 0
     try:
         asked = options(sys.argv[1:], [suite.name for suite in suites])
@@ -244,8 +255,7 @@ def main() -> int:
         signal.signal(number, interrupt)
     print(COLUMNS.format("suite", "run", "passed", "failed", "skipped", "seconds", "cpu", "result"),
           flush=True)
-    check = Check([suite for suite in suites if is_chosen(suite, asked)], asked.lanes, asked.words,
-                  len(asked.names) == 1)
+    check = Check(chosen_of(suites, asked), asked.lanes, asked.words, len(asked.names) == 1)
     try:
         check.run()
     except Interrupt:

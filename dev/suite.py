@@ -4,7 +4,7 @@
 import datetime
 import shlex
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,8 @@ TABLE = HERE / "suites.toml"
 LOGS = REPO / ".build" / "log"
 # A variant of such a name runs on that kernel.
 KERNELS = ("series", "base", "debug", "kcsan")
+# Each has the suites of those before it; the last is none: its suites only run by name.
+TARGETS = ("quick", "test", "all", "named")
 
 
 @dataclass(frozen=True)
@@ -21,10 +23,12 @@ class Suite:
     """A table of dev/suites.toml, or one of its variants: NAME.VARIANT."""
 
     name: str
+    target: str
     build: str = ""
     guest: str = ""
     host: str = ""
     args: str = ""
+    more: str = ""
     kernels: tuple[str, ...] = ()
     seconds: int = 0
     adds: str = ""
@@ -32,8 +36,6 @@ class Suite:
     fails: str = ""
     skips: tuple[dict[str, Any], ...] = ()
     alone: bool = False
-    named: bool = False
-    quick: bool = False
 
     @property
     def program(self) -> str:
@@ -44,6 +46,13 @@ class Suite:
     def log(self) -> Path:
         return LOGS / f"suite-{self.name}.log"
 
+    def is_in(self, target: str) -> bool:
+        return TARGETS.index(self.target) <= TARGETS.index(target)
+
+    def whole(self) -> "Suite":
+        """With its heavy arguments, too."""
+        return replace(self, args=f"{self.args} {self.more}".strip(), more="")
+
     def may_skip(self, case: str) -> bool:
         today = datetime.date.today()
         return any(case in skip["cases"] and today <= skip["until"] and skip["why"]
@@ -52,12 +61,9 @@ class Suite:
     def command(self, words: list[str]) -> list[str]:
         """A shell that builds and runs it; WORDS are settings NAME=VALUE, and then arguments
         instead of the table's."""
-        settings = {}
-        while words and is_setting(words[0]):
-            name, _, value = words[0].partition("=")
-            settings[name] = value
-            words = words[1:]
-        words = words or shlex.split(self.args)
+        given, words = settings_first(words)
+        usual, arguments = settings_first(shlex.split(self.args))
+        settings, words = usual | given, words or arguments
         variables = {"OUT": f"{REPO}/.build/test/{self.program}", "REPO": str(REPO),
                      "KERNEL": self.kernels[0] if self.kernels else "", **settings}
         exports = [f"{name}={shlex.quote(value)}" for name, value in variables.items()]
@@ -80,15 +86,24 @@ def is_setting(word: str) -> bool:
     return bool(equals) and name.isidentifier() and name.isupper()
 
 
+def settings_first(words: list[str]) -> tuple[dict[str, str], list[str]]:
+    """The settings that come first, and the other words."""
+    count = next((i for i, word in enumerate(words) if not is_setting(word)), len(words))
+    pairs = (word.partition("=") for word in words[:count])
+    return {name: value for name, _, value in pairs}, words[count:]
+
+
 def make(name: str, keys: dict[str, Any]) -> Suite:
-    """Raises TypeError for a key that is not known."""
+    """Raises TypeError for a key that is missing or not known, ValueError for another target."""
+    if keys.get("target", "named") not in TARGETS:
+        raise ValueError(f"{name}: target {keys['target']!r} is none of {', '.join(TARGETS)}")
     lists = {key: tuple(keys[key]) for key in ("kernels", "skips") if key in keys}
     return Suite(name, **{**keys, **lists})
 
 
 def load(path: Path = TABLE) -> list[Suite]:
-    """In the order of the table; a variant has the keys of its suite but for its own, and runs
-    only when it is named."""
+    """In the order of the table. A variant has the keys of its suite but for its own; if it names no
+    target, it runs only when it is named, and with `args` of its own it has no `more`."""
     suites = []
     for name, keys in tomllib.loads(path.read_text()).items():
         own = {key: value for key, value in keys.items() if not isinstance(value, dict)}
@@ -98,6 +113,7 @@ def load(path: Path = TABLE) -> list[Suite]:
         for variant, change in keys.items():
             if isinstance(change, dict):
                 kernels = {"kernels": [variant]} if variant in KERNELS else {}
+                more = {"more": ""} if "args" in change else {}
                 suites.append(make(f"{name}.{variant}",
-                                   {**own, "quick": False, "named": True, **kernels, **change}))
+                                   {**own, "target": "named", **kernels, **more, **change}))
     return suites

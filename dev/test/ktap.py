@@ -96,7 +96,7 @@ def trouble(example: Example) -> str:
     with tempfile.NamedTemporaryFile("w") as fails:
         fails.write(example.fails)
         fails.flush()
-        toy = suite.make("toy", {"skips": example.skips, "fails": fails.name if example.fails else ""})
+        toy = suite.make("toy", {"target": "test", "skips": example.skips, "fails": fails.name if example.fails else ""})
         result = ktap.judge(toy, example.output.splitlines(), example.status, REPO / ".build/linux")
     counts = result.passed, result.failed, result.skipped
     if counts != example.counts:
