@@ -23,6 +23,13 @@ on standard error as well, and of others the last lines when they fail. A suite 
 its command or its guest does, when its output is not KTAP with a plan, when a planned test
 is missing, when it ran no test, and when it skips a test that the table does not allow.
 
+A test that fails in a guest runs once more when all others are done, alone in a fresh guest, if
+its suite can select it and nothing else went wrong. If it passes, it is called unstable and
+does not fail the run. Three such cases do, and one that dev/unstable has already; those that are
+called unstable are added there, and both logs are kept in .build/unstable. What crashes, makes
+the kernel complain or takes too long, host suites and KUnit do not run again, and neither does
+anything after `--`.
+
 Output: a table on standard output, with seconds of real time and of CPU time; the
 failed suites with the cases that they call "not ok" and what these printed before
 that, and why a guest ended; and "N passed, N failed, N skipped". Exit status: 0 all
@@ -42,6 +49,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import again
 import ktap
 from ktap import Result
 from suite import LOGS, REPO, Suite, load
@@ -68,11 +76,12 @@ class Interrupt(Exception):
 
 @dataclass
 class Job:
-    """A child that runs: a suite, or the build of a kernel."""
+    """A child that runs: a suite or one of its tests, or the build of a kernel."""
 
     name: str
     process: subprocess.Popen[bytes]
     suite: Suite | None = None
+    log: Path = Path(os.devnull)
     start: float = field(default_factory=time.monotonic)
 
 
@@ -88,24 +97,34 @@ class Check:
         self.built: set[str] = set()
         self.running: dict[int, Job] = {}
         self.totals = Result()
-        self.failures: list[str] = []
+        # By suite
+        self.failures: dict[str, list[str]] = {}
+        self.to_repeat: list[again.Failed] = []
 
     def run(self) -> None:
         while self.waiting or self.running:
             self.start_what_can_run()
-            pid, status, usage = os.wait4(-1, 0)
-            job = self.running.pop(pid)
-            job.process.returncode = os.waitstatus_to_exitcode(status)
-            cpu = usage.ru_utime + usage.ru_stime
-            self.ended(job, job.process.returncode, cpu)
+            self.ended(*self.wait())
+        if why := again.refused([name for failed in self.to_repeat for name in failed.names]):
+            self.failures["not again"] = [why]
+            return
+        for failed in list(self.to_repeat):
+            self.run_again(failed)
+
+    def wait(self) -> tuple[Job, float]:
+        """The next job that ends, and its CPU time."""
+        pid, status, usage = os.wait4(-1, 0)
+        job = self.running.pop(pid)
+        job.process.returncode = os.waitstatus_to_exitcode(status)
+        return job, usage.ru_utime + usage.ru_stime
 
     def start_what_can_run(self) -> None:
         if self.to_build and not self.is_building() and not self.has_alone():
             kernel = self.to_build.pop(0)
-            self.start(kernel, ["nice", "-n", str(BUILD_NICENESS), str(HERE / "kernel"), kernel], None)
+            self.start(kernel, ["nice", "-n", str(BUILD_NICENESS), str(HERE / "kernel"), kernel])
         while suite := self.next_suite():
             self.waiting.remove(suite)
-            self.start(suite.name, suite.command(self.words), suite)
+            self.start(suite.name, suite.command(self.words), suite, suite.log)
 
     def next_suite(self) -> Suite | None:
         if len(self.running) >= self.lanes or self.has_alone():
@@ -126,45 +145,70 @@ class Check:
     def has_alone(self) -> bool:
         return any(job.suite and job.suite.alone for job in self.running.values())
 
-    def start(self, name: str, command: list[str], suite: Suite | None) -> None:
+    def start(self, name: str, command: list[str], suite: Suite | None = None,
+              log: Path = Path(os.devnull)) -> None:
         """Its own session, so that signals reach it and all its children from us."""
-        output = open(suite.log, "wb") if suite else sys.stderr
+        output = log.open("wb") if suite else sys.stderr
         if suite and self.shows:
-            command = ["bash", "-o", "pipefail", "-c", '"$@" 2>&1 | tee "$0" >&2', str(suite.log),
-                       *command]
+            command = ["bash", "-o", "pipefail", "-c", '"$@" 2>&1 | tee "$0" >&2', str(log), *command]
         process = subprocess.Popen(command, cwd=REPO, stdin=subprocess.DEVNULL, stdout=output,
                                    stderr=None if self.shows else subprocess.STDOUT,
                                    start_new_session=True)
         if suite:
             output.close()
-        self.running[process.pid] = Job(name, process, suite)
+        self.running[process.pid] = Job(name, process, suite, log)
 
-    def ended(self, job: Job, status: int, cpu: float) -> None:
-        seconds = time.monotonic() - job.start
+    def ended(self, job: Job, cpu: float) -> None:
         if job.suite:
-            # As a shell has it, for a command that a signal has ended.
-            status = status if status >= 0 else 128 - status
-            lines = job.suite.log.read_text(errors="replace").splitlines()
-            result = ktap.judge(job.suite, lines, status, REPO / ".build" / "linux")
-            self.report(job.suite, result, seconds, cpu)
-            if result.verdict != "ok" and not self.shows:
-                print(f"--- end of {job.suite.log.relative_to(REPO)}:", *lines[-LINES_SHOWN:], "---",
-                      sep="\n", flush=True)
+            result = self.judge(job, job.suite, cpu)
+            self.count(job.suite, result)
+            if job.suite.runs_again and result.only_cases and not self.words:
+                self.to_repeat += again.failed_tests(job.suite, result.failures)
             return
-        if status == 0:
+        if job.process.returncode == 0:
             self.built.add(job.name)
             return
         for suite in [s for s in self.waiting if job.name in s.kernels]:
             self.waiting.remove(suite)
-            self.report(suite, Result("no kernel", failed=1), 0, 0)
+            result = Result("no kernel", failed=1)
+            print_row(suite.name, result, 0, 0)
+            self.count(suite, result)
 
-    def report(self, suite: Suite, result: Result, seconds: float, cpu: float) -> None:
-        print(COLUMNS.format(suite.name, result.run, result.passed, result.failed, result.skipped,
-                             round(seconds), round(cpu), result.verdict), flush=True)
+    def judge(self, job: Job, suite: Suite, cpu: float) -> Result:
+        """What a suite or one of its tests has come to, printed."""
+        # As a shell has it, for a command that a signal has ended.
+        status = job.process.returncode
+        status = status if status >= 0 else 128 - status
+        lines = job.log.read_text(errors="replace").splitlines()
+        result = ktap.judge(suite, lines, status, REPO / ".build" / "linux")
+        print_row(job.name, result, time.monotonic() - job.start, cpu)
+        if result.verdict != "ok" and not self.shows:
+            print(f"--- end of {job.log.relative_to(REPO)}:", *lines[-LINES_SHOWN:], "---",
+                  sep="\n", flush=True)
+        return result
+
+    def count(self, suite: Suite, result: Result) -> None:
         for count in ("passed", "failed", "skipped"):
             setattr(self.totals, count, getattr(self.totals, count) + getattr(result, count))
         if result.verdict != "ok":
-            self.failures += [f"{suite.name}: {result.verdict}", *result.shown[:LINES_SHOWN]]
+            self.failures[suite.name] = [f"{suite.name}: {result.verdict}", *result.shown[:LINES_SHOWN]]
+
+    def run_again(self, failed: again.Failed) -> None:
+        """Alone in a fresh guest. If it passes, its failed cases are unstable, and have passed."""
+        log = LOGS / f"again-{failed.suite.name}-{failed.test}.log"
+        self.start(f"{failed.suite.name}/{failed.test}", failed.suite.command([failed.test]),
+                   failed.suite, log)
+        job, cpu = self.wait()
+        if self.judge(job, failed.suite, cpu).verdict != "ok":
+            return
+        kept = again.keep(failed, log).relative_to(REPO)
+        for name in failed.names:
+            print(f"unstable {name}: it failed, and passed alone; logs in {kept}", flush=True)
+        self.totals.failed -= len(failed.names)
+        self.totals.passed += len(failed.names)
+        self.to_repeat.remove(failed)
+        if all(other.suite is not failed.suite for other in self.to_repeat):
+            del self.failures[failed.suite.name]
 
     def end_all(self) -> None:
         """End what runs: by request, then by force."""
@@ -182,6 +226,11 @@ class Check:
                 self.running.pop(pid, None)
                 if not pid:
                     time.sleep(0.05)
+
+
+def print_row(name: str, result: Result, seconds: float, cpu: float) -> None:
+    print(COLUMNS.format(name, result.run, result.passed, result.failed, result.skipped,
+                         round(seconds), round(cpu), result.verdict), flush=True)
 
 
 def interrupt(_number: int, _frame: object) -> None:
@@ -255,15 +304,19 @@ def main() -> int:
         signal.signal(number, interrupt)
     print(COLUMNS.format("suite", "run", "passed", "failed", "skipped", "seconds", "cpu", "result"),
           flush=True)
-    check = Check(chosen_of(suites, asked), asked.lanes, asked.words, len(asked.names) == 1)
+    chosen = chosen_of(suites, asked)
+    check = Check(chosen, asked.lanes, asked.words, len(asked.names) == 1)
+    if not asked.words and (names := again.twice(chosen)):
+        check.failures["twice"] = [f"dev/unstable has {name} twice" for name in names]
+        check.totals.failed += len(names)
     try:
         check.run()
     except Interrupt:
         check.end_all()
         print("check: interrupted", file=sys.stderr)
         return INTERRUPTED
-    for line in check.failures:
-        print(line)
+    for lines in check.failures.values():
+        print(*lines, sep="\n")
     totals = check.totals
     print(f"{totals.passed} passed, {totals.failed} failed, {totals.skipped} skipped")
     return 1 if totals.failed else 0

@@ -22,6 +22,10 @@ VERSION = re.compile(r"(\s*)K?TAP version \d+$")
 SUBTEST = re.compile(r"(\s*)# Subtest: ")
 PLAN = re.compile(r"(\s*)1\.\.\d+")
 RESULT = re.compile(r"(\s*)(?:not )?ok \d+")
+# What a test says that has crashed, or that a sanitizer has ended
+CRASH = re.compile(r"unexpectedly by signal|[Ss]egmentation fault|Caught signal|core dumped"
+                   r"|[a-z]Sanitizer:|: runtime error: ")
+MISSING = "(a planned test is missing)"
 LINES_OF_CASE = 6
 
 
@@ -31,8 +35,9 @@ class Malformed(Exception):
 
 @dataclass
 class Case:
-    """A test without subtests."""
+    """A test without subtests, and the outermost one that it is in."""
 
+    test: str
     name: str
     status: str
     log: list[str]
@@ -48,6 +53,9 @@ class Result:
     failed: int = 0
     skipped: int = 0
     shown: list[str] = field(default_factory=list)
+    failures: list[Case] = field(default_factory=list)
+    # Nothing failed but these cases, and none of them has crashed.
+    only_cases: bool = False
 
     def fail(self, verdict: str) -> None:
         """A suite that fails as a whole counts as one failure at least."""
@@ -101,16 +109,16 @@ def parse(lines: list[str], tree: Path) -> tuple[list[Case], list[str]]:
     errors = re.findall(r"\[ERROR\] Test: (.*)", said.getvalue())
     if any(RESULT.match(line) for line in stream):
         errors.append("more tests than planned")
-    return [case for subtest in test.subtests for case in cases(subtest)], errors
+    return [case for subtest in test.subtests for case in cases(subtest, subtest.name)], errors
 
 
-def cases(test: Any) -> Iterator[Case]:
+def cases(test: Any, outermost: str) -> Iterator[Case]:
     """The leaves, and who failed though all of its subtests passed. A test that the plan promises
     and that never came has no name."""
     for subtest in test.subtests:
-        yield from cases(subtest)
+        yield from cases(subtest, outermost)
     if not test.subtests or not test.ok_status() and all(s.ok_status() for s in test.subtests):
-        yield Case(test.name or "(a planned test is missing)", test.status.name, test.log)
+        yield Case((outermost or MISSING).split()[0], test.name or MISSING, test.status.name, test.log)
 
 
 def expected_failures(path: Path) -> dict[str, str]:
@@ -138,6 +146,9 @@ def judge(which: suite.Suite, lines: list[str], status: int, tree: Path) -> Resu
         result.fail(f"bad TAP: {errors[0]}")
     for name in filter(None, unlisted):
         result.fail(f"a skip that dev/suites.toml does not allow: {name}")
+    result.only_cases = not (status or errors or any(unlisted)
+                             or any(case.name == MISSING for case in result.failures)
+                             or any(CRASH.search(line) for line in lines))
     return result
 
 
@@ -153,6 +164,7 @@ def count(case: Case, result: Result, fails: dict[str, str], may_skip: Callable[
         result.passed += 1
         return ""
     result.failed += 1
+    result.failures.append(case)
     log = [line.strip() for line in case.log]
     result.shown += [f"    {line}" for line in log if line.startswith("#")][-LINES_OF_CASE:]
     result.shown.append(f"    not ok {case.name}" if failed else f"    {case.name}: expected to fail")

@@ -36,6 +36,7 @@ class Suite:
     fails: str = ""
     skips: tuple[dict[str, Any], ...] = ()
     alone: bool = False
+    selects: bool = False
 
     @property
     def program(self) -> str:
@@ -45,6 +46,11 @@ class Suite:
     @property
     def log(self) -> Path:
         return LOGS / f"suite-{self.name}.log"
+
+    @property
+    def runs_again(self) -> bool:
+        """Whether a test that fails may run once more: not where it counts instructions."""
+        return bool(self.guest) and self.selects and "--icount" not in self.vm
 
     def is_in(self, target: str) -> bool:
         return TARGETS.index(self.target) <= TARGETS.index(target)

@@ -9,7 +9,7 @@ source "$HERE/cases.sh"
 # A repository with dev/check and no suite.
 repository() {
 	mkdir -p "$SCRATCH/dev" "$SCRATCH/.build"
-	cp "$HERE/.."/{check,check.py,ktap.py,suite.py} "$SCRATCH/dev/"
+	cp "$HERE/.."/{check,check.py,again.py,ktap.py,suite.py} "$SCRATCH/dev/"
 	ln -s "$REPO/.build/linux" "$SCRATCH/.build/linux"
 	printf '#!/bin/bash\n' >"$SCRATCH/dev/tree"
 	: >"$SCRATCH/dev/suites.toml"
