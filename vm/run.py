@@ -9,12 +9,14 @@ complete when this program returns. The current directory is kept.
 Standard output and standard error come back separately and byte for byte; standard input is
 empty. The kernel log goes to .build/vm/<time>-<pid>/console.log and is shown when the run fails.
 If a guest does not end in time, the log also has what its processes wait for; the file
-`registers` beside it has the registers of each CPU. If the emulator itself crashes while a guest
+`registers` beside it has the registers of each CPU. Before its command a guest measures how fast
+the machine is; on a slow one --timeout is stretched, to six times at most, and LINUX_STACKS_SLOW
+tells the command by how much, in percent. With --icount nothing is stretched. If the emulator itself crashes while a guest
 boots, the guest is booted again, twice at most.
 
 Exit status: that of the command (128 + N when signal N ended it), or
     2    usage, or this machine cannot do it (kernel not built, no QEMU)
-  124    the command did not end within --timeout
+  124    the command did not end within --timeout, as stretched
   125    no status came back (lost guest, panic), the kernel log holds a splat (WARNING, BUG,
          KASAN, lockdep, ...), or vm/splat.deny or vm/splat.allow cannot be used
   130    interrupted
@@ -68,8 +70,8 @@ MONITOR_SECONDS = 2
 KERNELS = ("base", "series", "debug", "kcsan")
 LOG_TAIL = 40
 PR_SET_PDEATHSIG = 1
-BEGIN = b"begin\n"
-STATUS_LINES = re.compile(BEGIN + rb"exit (\d{1,3}) taint (\d+)\n")
+BEGIN_LINE = re.compile(rb"begin ([1-6]\d\d)\n")
+STATUS_LINES = re.compile(BEGIN_LINE.pattern + rb"exit (\d{1,3}) taint (\d+)\n")
 TAINT_WARN = 1 << 9
 # What the guest's command sees of the caller's environment, apart from fixed values.
 PASSED_VARIABLES = ("TERM", "CCACHE_DIR")
@@ -329,9 +331,9 @@ class Pump:
         self.outcome = Outcome()
         self.status = b""
         self.sinks = {"stdout": 1, "stderr": 2, "tty": 1}
-        now = time.monotonic()
-        self.deadline = now + (guest.timeout or math.inf)
-        self.boot_deadline = now + guest.boot_seconds
+        self.start = time.monotonic()
+        self.deadline = self.start + (guest.timeout or math.inf)
+        self.boot_deadline = self.start + guest.boot_seconds
         self.wake_read, self.wake_write = os.pipe()
 
     def run(self) -> Outcome:
@@ -403,12 +405,18 @@ class Pump:
             return False
         if name == "status":
             self.status += data
-            if self.status.startswith(BEGIN):
-                self.boot_deadline = math.inf
-                self.outcome.began = True
+            if not self.outcome.began and (begin := BEGIN_LINE.match(self.status)):
+                self.command_begins(int(begin[1]) / 100)
         elif data:
             self.write(self.sinks[name], data)
         return bool(data)
+
+    def command_begins(self, slow: float) -> None:
+        """On a machine that takes SLOW times as long as the one that limits are made for."""
+        self.outcome.began = True
+        self.boot_deadline = math.inf
+        self.guest.timeout *= slow
+        self.deadline = self.start + (self.guest.timeout or math.inf)
 
     def write(self, fd: int, data: bytes) -> None:
         while data and not self.outcome.interrupted:
@@ -425,9 +433,9 @@ class Pump:
             return
         match = STATUS_LINES.fullmatch(self.status)
         if match:
-            self.outcome.status = int(match[1])
-            self.outcome.taint = int(match[2])
-        elif self.status not in (b"", BEGIN):
+            self.outcome.status = int(match[2])
+            self.outcome.taint = int(match[3])
+        elif self.status and not BEGIN_LINE.fullmatch(self.status):
             self.outcome.complaint = f"garbage instead of a status: {self.status[:80]!r}"
 
 
@@ -577,7 +585,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--dir", action="append", default=[], type=Path, metavar="HOSTDIR",
                         help="one more directory, writable at the same path; repeatable")
     parser.add_argument("--timeout", type=float, default=None, metavar="S",
-                        help="seconds of real time (default: 600; none with --interactive)")
+                        help="seconds of real time, more on a slow machine (default: 600; none with "
+                             "--interactive)")
     parser.add_argument("--interactive", action="store_true",
                         help="on this terminal; COMMAND defaults to a login shell")
     parser.add_argument("--kunit", default="", metavar="GLOB", help="run these KUnit suites at boot")

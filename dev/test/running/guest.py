@@ -37,15 +37,17 @@ PERF = "/usr/bin/perf"
 # The profiled programs use both CPUs all the time; a profiler that starts or reads goes before them.
 FIRST = ["nice", "-n", "-20"]
 FILES = Path("/sys/kernel/debug/unwind/files")
+# Limits are stretched on a machine that is slow.
+SLOW = int(os.environ.get("LINUX_STACKS_SLOW", "100")) / 100
 # How long the tables of all files may take to be loaded: an emulator's second is long.
-LOAD_SECONDS = 90
+LOAD_SECONDS = 90 * SLOW
 QUIET_SECONDS = 3
 # How long the programs may take to start
-START_SECONDS = 60
+START_SECONDS = 60 * SLOW
 # A program binds functions when it first calls them. It has run for some time if it has used
 # so many seconds of CPU time, however slow the machine is.
 WARM_SECONDS = 2
-WARM_LIMIT = 90
+WARM_LIMIT = 90 * SLOW
 SECONDS = 12
 # The stack of a last sample may be due when recording ends.
 JUDGED_SECONDS = range(1, SECONDS - 1)
