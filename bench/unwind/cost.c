@@ -9,6 +9,8 @@
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -83,6 +85,43 @@ static __attribute__((noinline)) double samples(void)
 	return best;
 }
 
+#ifdef GENERATED
+/* double generated(int depth, double (*innermost)(void)): keeps a frame pointer, has no table. */
+extern const char generated[], generated_end[];
+
+asm(".pushsection .rodata\n"
+	"generated:\n"
+	"	push %rbp\n"
+	"	mov %rsp, %rbp\n"
+	"	test %edi, %edi\n"
+	"	je 1f\n"
+	"	dec %edi\n"
+	"	call generated\n"
+	"	pop %rbp\n"
+	"	ret\n"
+	"1:	call *%rsi\n"
+	"	pop %rbp\n"
+	"	ret\n"
+	"generated_end:\n"
+	"	.popsection\n");
+
+/* Recurse in a copy of that code, as a JIT compiler makes it. */
+static double down(int depth, volatile char *above)
+{
+	static double (*copy)(int depth, double (*innermost)(void));
+
+	if (!copy) {
+		copy = mmap(NULL, 1 << 16, PROT_READ | PROT_WRITE | PROT_EXEC,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if ((void *)copy == MAP_FAILED) {
+			perror("mmap");
+			exit(2);
+		}
+		memcpy(copy, generated, generated_end - generated);
+	}
+	return copy(depth, samples);
+}
+#else
 static __attribute__((noinline, noipa)) double down(int depth, volatile char *above)
 {
 	volatile char frame[FRAME_BYTES];
@@ -94,6 +133,7 @@ static __attribute__((noinline, noipa)) double down(int depth, volatile char *ab
 	frame[FRAME_BYTES - 1] = depth;
 	return cost;
 }
+#endif
 
 static int open_event(int with_stack)
 {

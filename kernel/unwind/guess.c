@@ -114,9 +114,9 @@ bool unwind_user_next_signal(struct unwind_user_walk *walk)
 	unsigned long from = walk->sp;
 	u64 ip, sp, fp;
 
-	if (unwind_user_read_words(walk, &ip, from + ARCH_UNWIND_SIGFRAME_IP, 1) ||
-	    unwind_user_read_words(walk, &sp, from + ARCH_UNWIND_SIGFRAME_SP, 1) ||
-	    unwind_user_read_words(walk, &fp, from + ARCH_UNWIND_SIGFRAME_FP, 1))
+	if (unwind_user_read_word(walk, &ip, from + ARCH_UNWIND_SIGFRAME_IP) ||
+	    unwind_user_read_word(walk, &sp, from + ARCH_UNWIND_SIGFRAME_SP) ||
+	    unwind_user_read_word(walk, &fp, from + ARCH_UNWIND_SIGFRAME_FP))
 		return unwind_user_stop(walk, UNWIND_USER_FAULT);
 	if (!unwind_is_code(&walk->code, ip))
 		return unwind_user_stop(walk, UNWIND_USER_CORRUPT);
@@ -248,8 +248,10 @@ static bool unwind_user_next_record(struct unwind_user_walk *walk,
 	/* A return address of 0 marks the outermost frame, unless this is no frame at all. */
 	if (!record->ip && walk->fp_saved)
 		end = UNWIND_USER_COMPLETE;
-	if (!record->ip || !unwind_user_may_return(walk, record->ip))
+	if (!record->ip || !unwind_user_may_return(walk, record->ip)) {
+		walk->no_record = true;
 		return unwind_user_next_scanned(walk, end);
+	}
 	return unwind_user_step_record(walk, record);
 }
 
@@ -293,6 +295,8 @@ static bool unwind_user_next_fp(struct unwind_user_walk *walk)
 
 	if (walk->fp_error)
 		return unwind_user_next_scanned(walk, unwind_user_end_of(walk->fp_error));
+	if (walk->no_record)
+		return unwind_user_next_scanned(walk, end);
 	/* By the psABI, a frame pointer of 0 marks the outermost frame. */
 	if (!walk->fp)
 		return unwind_user_next_scanned(walk, walk->fp_saved ? UNWIND_USER_COMPLETE : end);
@@ -300,8 +304,10 @@ static bool unwind_user_next_fp(struct unwind_user_walk *walk)
 	/* A program may have switched to a stack that is further up than that of the caller. */
 	if (lower && walk->switches >= UNWIND_USER_SWITCHES)
 		return unwind_user_next_scanned(walk, end);
-	if (!unwind_user_read_record(walk, walk->fp, &record))
+	if (!unwind_user_read_record(walk, walk->fp, &record)) {
+		walk->no_record = true;
 		return unwind_user_next_scanned(walk, end);
+	}
 	walk->switches += lower;
 	return unwind_user_next_record(walk, &record, end);
 }
@@ -335,8 +341,12 @@ bool unwind_user_guess(struct unwind_user_walk *walk)
 {
 	if (walk->regs && arch_unwind_user_at_entry(walk->regs))
 		return unwind_user_next_at_entry(walk);
-	/* Where a frame pointer led to the frame, the next one is taken for good. */
-	if (walk->word == sizeof(u64) && !walk->by_fp && unwind_user_next_called(walk))
+	/*
+	 * Where a frame pointer led to the frame, the next one is taken for good.  After a scan,
+	 * all is guessed, and a hostile stack must not make each guess twice as expensive.
+	 */
+	if (walk->word == sizeof(u64) && !walk->by_fp && !walk->scanned &&
+	    unwind_user_next_called(walk))
 		return true;
 	return unwind_user_next_fp(walk);
 }

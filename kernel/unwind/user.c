@@ -30,27 +30,16 @@
 #include "stats.h"
 #include "walk.h"
 
-static int unwind_user_read(struct unwind_user_walk *walk, void *to,
-			    unsigned long from, size_t len)
+/* Read the stack word at @from.  In a resident walk, page faults are disabled. */
+int unwind_user_read_word(const struct unwind_user_walk *walk, u64 *value, unsigned long from)
 {
-	if (walk->resident)
-		return unwind_read_resident(to, from, len) ? 0 : -EFAULT;
-	return copy_from_user(to, (void __user *)from, len) ? -EFAULT : 0;
-}
-
-/* Read @nr stack words at @from, widened to 64 bits. */
-int unwind_user_read_words(struct unwind_user_walk *walk, u64 *words, unsigned long from,
-			   unsigned int nr)
-{
-	u32 narrow[2];
+	u32 narrow = 0;
 	int ret;
 
-	if (walk->word == sizeof(u64))
-		return unwind_user_read(walk, words, from, nr * sizeof(u64));
-
-	ret = unwind_user_read(walk, narrow, from, nr * sizeof(u32));
-	while (!ret && nr--)
-		words[nr] = narrow[nr];
+	if (likely(walk->word == sizeof(u64)))
+		return get_user(*value, (u64 __user *)from);
+	ret = get_user(narrow, (u32 __user *)from);
+	*value = narrow;
 	return ret;
 }
 
@@ -87,6 +76,7 @@ unsigned long unwind_user_true_return(unsigned long ip, unsigned long slot)
 void unwind_user_step(struct unwind_user_walk *walk, unsigned long ip, unsigned long sp,
 		      unsigned long fp)
 {
+	walk->no_record = walk->no_record && fp == walk->fp;
 	walk->ip = ip;
 	walk->sp = sp;
 	walk->fp = fp;
@@ -114,9 +104,8 @@ static int unwind_user_get_register(struct unwind_user_walk *walk,
 		return 0;
 	}
 	if (walk->sigframe)
-		return unwind_user_read_words(walk, value, walk->sigframe +
-					      arch_unwind_sigframe_register(reg),
-					      1);
+		return unwind_user_read_word(walk, value,
+					     walk->sigframe + arch_unwind_sigframe_register(reg));
 	return -ENODATA;
 }
 
@@ -140,7 +129,7 @@ static int unwind_user_apply_rule(struct unwind_user_walk *walk,
 	if (ret)
 		return ret;
 	*value = base + rule->offset;
-	return rule->deref ? unwind_user_read_words(walk, value, *value, 1) : 0;
+	return rule->deref ? unwind_user_read_word(walk, value, *value) : 0;
 }
 
 #ifdef CONFIG_UPROBES
@@ -174,7 +163,7 @@ static noinline bool unwind_user_in_trampoline(struct unwind_user_walk *walk,
 	if (on_stack < 0 || walk->word != 8)
 		return true;
 	slot = walk->sp + on_stack;
-	if (unwind_user_read_words(walk, &ip, slot, 1))
+	if (unwind_user_read_word(walk, &ip, slot))
 		return unwind_user_stop(walk, UNWIND_USER_FAULT);
 	walk->ip = ip;
 	walk->sp = slot + walk->word;
@@ -394,50 +383,42 @@ fault:
 /*
  * Walk frames with plain rows, which are most of them, and store them to @trace.  Stop at
  * the first frame that is not that simple: unwind_user_next() handles it and says why the
- * walk ends.  Returns false if the walk has ended.
+ * walk ends.
  */
-static bool unwind_user_walk_plain(struct unwind_user_walk *walk, struct unwind_user_trace *trace)
+static noinline void unwind_user_walk_plain(struct unwind_user_walk *walk,
+					    struct unwind_user_trace *trace)
 {
 	struct unwind_user_frame frame = { walk->ip, walk->sp, walk->fp };
 	u64 *entry = trace->entries + trace->nr;
 	u64 *const end = trace->entries + trace->max;
-	unsigned long at = walk->ip - !walk->exact, below = 0;
+	unsigned long at = walk->ip - !walk->exact;
 	const struct sframe_row *row;
 
-	if (walk->fp_error || walk->scanned || walk->word != sizeof(u64) ||
+	if (walk->fp_error || walk->scanned || walk->not_plain || walk->word != sizeof(u64) ||
 	    unwind_user_has_uretprobes())
-		return true;
+		return;
 	while (entry < end) {
 		if (!sframe_is_at(&walk->tables, at) &&
 		    (sframe_is_in_gap(&walk->tables, at) || sframe_seek(&walk->tables, at)))
 			break;
 		row = sframe_row_at(&walk->tables, at);
 		*entry = frame.ip;
-		if (!row->plain)
-			break;
-		below = frame.sp;
-		if (!unwind_user_plain_caller(&frame, row))
+		if (!row->plain || !unwind_user_plain_caller(&frame, row))
 			break;
 		entry++;
 		at = frame.ip - 1;
 	}
 	if (entry == trace->entries + trace->nr)
-		return true;
-	trace->nr = entry - trace->entries;
-	walk->certain.nr = trace->nr;
+		return;
+	/* The last row led to no code.  Walk again with checks, to end where it goes wrong. */
 	if (!sframe_is_at(&walk->tables, at) && !unwind_is_code(&walk->code, at) &&
 	    !unwind_user_may_return(walk, frame.ip)) {
-		if (trace->nr > 1) {
-			/* The walk ends in the frame before, whose frame pointer is lost. */
-			walk->regs = NULL;
-			walk->sp = below;
-			walk->fp_error = -EFAULT;
-		}
-		return unwind_user_refuted(walk);
+		walk->not_plain = true;
+		return;
 	}
+	trace->nr = entry - trace->entries;
 	walk->fp_saved = walk->fp_saved || frame.fp != walk->fp;
 	unwind_user_step(walk, frame.ip, frame.sp, frame.fp);
-	return true;
 }
 
 /*
@@ -473,25 +454,22 @@ static bool unwind_user_go_on(struct unwind_user_walk *walk, struct unwind_user_
 
 static void unwind_user_walk(struct unwind_user_walk *walk, struct unwind_user_trace *trace)
 {
-	bool ended;
-
 	if (!unwind_user_leave_trampoline(walk))
 		return;
 	while (trace->nr < trace->max) {
-		ended = walk->resident && !unwind_user_walk_plain(walk, trace);
-		if (!ended) {
-			if (walk->resident && walk->by_fp)
+		if (walk->resident) {
+			unwind_user_walk_plain(walk, trace);
+			if (walk->by_fp)
 				unwind_user_walk_records(walk, trace);
 			if (trace->nr == trace->max)
 				break;
-			trace->entries[trace->nr++] = walk->ip;
-			if (!walk->resident)
-				cond_resched();
-			if (!walk->scanned)
-				walk->certain.nr = trace->nr;
-			ended = !unwind_user_next(walk);
 		}
-		if (ended && !unwind_user_go_on(walk, trace))
+		trace->entries[trace->nr++] = walk->ip;
+		if (!walk->resident)
+			cond_resched();
+		if (!walk->scanned)
+			walk->certain.nr = trace->nr;
+		if (!unwind_user_next(walk) && !unwind_user_go_on(walk, trace))
 			return;
 	}
 	walk->end = UNWIND_USER_FULL;

@@ -24,6 +24,7 @@
  * @fp_error:	0 if @fp is known, else the error of unwind_user_apply_rule().  The walk can
  *		go on without @fp as long as the rules are based on the stack pointer.
  * @fp_saved:	A function has saved @fp on the stack.  Else the register may hold anything.
+ * @no_record:	@fp does not point to a frame record.
  * @by_fp:	The walk got to the frame by a frame pointer.
  * @exact:	@ip is the frame's next instruction.  This holds for the innermost frame and
  *		for one that a signal interrupted.  Else @ip is a return address, and the
@@ -33,6 +34,7 @@
  * @sigframe:	Address of the frame's saved registers (see ARCH_UNWIND_SIGFRAME_IP) if a
  *		signal interrupted the frame, else 0.
  * @resident:	The walk holds RCU and has page faults disabled.
+ * @not_plain:	A row led to no code, so check each step.
  * @tables:	The table of the last frame's code.  Its content is valid under RCU.
  * @code:	The mapping of code that contained the address that was checked last.
  * @no_table:	No table covers the frame that was looked up last.
@@ -51,12 +53,14 @@ struct unwind_user_walk {
 	unsigned long		fp;
 	int			fp_error;
 	bool			fp_saved;
+	bool			no_record;
 	bool			by_fp;
 	bool			exact;
 	u8			word;
 	const struct pt_regs	*regs;
 	unsigned long		sigframe;
 	bool			resident;
+	bool			not_plain;
 	struct sframe_cursor	tables;
 	struct unwind_range	code;
 	bool			no_table;
@@ -101,8 +105,7 @@ static __always_inline bool unwind_user_has_uretprobes(void)
 }
 
 /* user.c */
-int unwind_user_read_words(struct unwind_user_walk *walk, u64 *words, unsigned long from,
-			   unsigned int nr);
+int unwind_user_read_word(const struct unwind_user_walk *walk, u64 *value, unsigned long from);
 unsigned long unwind_user_true_return(unsigned long ip, unsigned long slot);
 void unwind_user_step(struct unwind_user_walk *walk, unsigned long ip, unsigned long sp,
 		      unsigned long fp);
