@@ -1094,6 +1094,12 @@ static void table_free(struct bpf_stack_table *table)
 	bpf_map_area_free(table->cells);
 }
 
+/* The first of the indexes up to max_entries that @cpu gets its share of. */
+static u32 recs_share(const struct bpf_stack_table *table, u32 cpu)
+{
+	return div_u64((u64)table->max_entries * cpu, nr_cpu_ids);
+}
+
 /* Put all records on the free lists, in the order of their indexes. */
 static void recs_init(struct bpf_stack_table *table)
 {
@@ -1113,8 +1119,8 @@ static void recs_init(struct bpf_stack_table *table)
 	}
 	/* Give each CPU its share of the indexes up to max_entries. */
 	for (i = 0; i < nr_cpu_ids; i++) {
-		first = (u64)table->max_entries * i / nr_cpu_ids;
-		end = (u64)table->max_entries * (i + 1) / nr_cpu_ids;
+		first = recs_share(table, i);
+		end = recs_share(table, i + 1);
 		table->recs[end - 1].nr = 0;
 		atomic64_set(&table->pool.cpus[i].recs, first + 1);
 	}
@@ -1182,7 +1188,7 @@ int bpf_stack_table_init(struct bpf_stack_table *table, u32 max_entries,
 	table->max_entries = max_entries;
 	/* 7/4 cells for each entry, and no fewer than there can be claims */
 	table->nr_lines = max_t(u64, DIV_ROUND_UP(max_entries, 4),
-				DIV_ROUND_UP(claims, STACK_LINE - 1));
+				DIV_ROUND_UP_ULL(claims, STACK_LINE - 1));
 	table->nr_index = 1U << (ilog2(max(2ULL * max_entries, claims) - 1) + 1);
 	table->seed = get_random_u32();
 	table->mul = get_random_u64() | 1;
