@@ -509,7 +509,7 @@ void unwind_user(struct unwind_user_trace *trace, struct pt_regs *regs,
 	struct unwind_user_walk walk = {
 		.ip = unwind_user_true_ip(instruction_pointer(regs)),
 		.sp = user_stack_pointer(regs),
-		.fp = frame_pointer(regs),
+		.fp = arch_unwind_user_register(regs, ARCH_SFRAME_FP),
 		.exact = true,
 		.word = arch_unwind_user_word(regs),
 		.regs = regs,
