@@ -513,7 +513,7 @@ void unwind_user(struct unwind_user_trace *trace, struct pt_regs *regs,
 		.exact = true,
 		.word = arch_unwind_user_word(regs),
 		.regs = regs,
-		.leaf_fp = frame_pointer(regs),
+		.leaf_fp = arch_unwind_user_register(regs, ARCH_SFRAME_FP),
 	};
 
 	trace->nr = 0;
