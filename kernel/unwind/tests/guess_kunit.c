@@ -63,6 +63,7 @@ static void guess_walk_looks_for_a_return_address_without_table(struct kunit *te
 	sframe_test_walk(test, &trace, NO_TABLE + 4, 0, 0x800);
 	KUNIT_EXPECT_EQ(test, trace.end, UNWIND_USER_COMPLETE);
 	sframe_test_write_call(test, MIDDLE + 8, NO_TABLE + 8);
+	sframe_test_write_call(test, OUTERMOST + 2, NO_TABLE + 8);
 	sframe_test_walk(test, &trace, NO_TABLE + 4, 0, 0x800);
 	sframe_test_expect(test, &trace, UNWIND_USER_NO_ROW, 1, (u64[]){ NO_TABLE + 4 });
 }
@@ -228,7 +229,8 @@ static void guess_follows_return_addresses_that_were_pushed(struct kunit *test)
 	DEFINE_TRACE(trace);
 
 	sframe_test_register(test);
-	sframe_test_write_call(test, OUTERMOST + 2, NO_TABLE);
+	/* A scan must not find the call, which leads to other code. */
+	sframe_test_write_call(test, OUTERMOST + 2, NO_TABLE + 0x100);
 	for (access = UNWIND_USER_RESIDENT; access <= UNWIND_USER_FAULTABLE; access++) {
 		t->access = access;
 		guess_walk(test, &trace, stack, sizeof(stack), 0);
