@@ -216,7 +216,7 @@ static void guess_walk(struct kunit *test, struct unwind_user_trace *trace, cons
 
 #define OTHER		(NO_TABLE + 0x40)
 
-/* An interpreter pushes the address that its callee shall return to, and jumps. */
+/* An interpreter pushes the address that its callee has to return to, and jumps. */
 static void guess_follows_return_addresses_that_were_pushed(struct kunit *test)
 {
 	struct sframe_test *t = test->priv;
@@ -348,13 +348,13 @@ static void guess_takes_a_call_of_the_function_before_a_frame_pointer(struct kun
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		/* The caller's frame record is at 0x40. */
 		u64 stack[10] = { [9] = t->text + OUTERMOST + 2 };
+		unsigned int nr = cases[i].pushed < 0 ? 2 : 3;
 
 		stack[max(cases[i].pushed, 0)] = t->text + OTHER + 0x10;
 		sframe_test_write(test, t->stack, stack, sizeof(stack));
 		sframe_test_write(test, t->text + NO_TABLE, cases[i].code, cases[i].len);
 		sframe_test_walk(test, &trace, NO_TABLE + cases[i].len, 0, 0x40);
-		KUNIT_EXPECT_EQ_MSG(test, trace.nr, cases[i].pushed < 0 ? 2 : 3, "%s",
-				    cases[i].what);
+		KUNIT_EXPECT_EQ_MSG(test, trace.nr, nr, "%s", cases[i].what);
 		KUNIT_EXPECT_EQ_MSG(test, trace.end, UNWIND_USER_COMPLETE, "%s", cases[i].what);
 		/* The prologue has not been executed yet. */
 		stack[max(cases[i].pushed, 0)] = 0x1111;
