@@ -105,7 +105,8 @@ static inline void unwind_deferred_signal(void)
  * The kernel emulates some instructions, for example a push or a call, and this changes the
  * stack before the task returns to user space.
  *
- * Context: Process context, may sleep, in the handlers of a uprobe.
+ * Context: Process context, may sleep, in the handlers of a uprobe.  As a sleepable BPF
+ * program, the walk may take page faults while it holds up RCU tasks trace.
  */
 static inline void unwind_deferred_probed(void)
 {

@@ -138,14 +138,18 @@ enum unwind_call unwind_call_before(struct unwind_range *code, unsigned long ip,
 	/* Check ip - 1: a call that does not return may end the mapping of code. */
 	if (ip <= sizeof(bytes) || !unwind_is_code(code, ip - 1))
 		return UNWIND_CALL_NONE;
+	/* Nobody knows what is mapped there. */
+	if (!IS_ENABLED(CONFIG_PER_VMA_LOCK))
+		return UNWIND_CALL_UNKNOWN;
 	len = unwind_read_before(code, ip, &bytes);
 	if (!len)
 		return UNWIND_CALL_UNKNOWN;
 	call = (const u8 *)(&bytes + 1) - len;
 	if (arch_unwind_is_direct_call(call, len, ip, target))
 		return UNWIND_CALL_DIRECT;
-	return arch_unwind_is_indirect_call(call, len) ? UNWIND_CALL_INDIRECT :
-							  UNWIND_CALL_NONE;
+	if (arch_unwind_is_indirect_call(call, len))
+		return UNWIND_CALL_INDIRECT;
+	return len < sizeof(bytes) ? UNWIND_CALL_UNKNOWN : UNWIND_CALL_NONE;
 }
 
 /**

@@ -287,7 +287,7 @@ bool __unwind_deferred_leave_kernel(void)
 	struct unwind_task *unwind = &current->unwind;
 
 	unwind_state_next(&unwind->state);
-	/* A request in NMI has raised an interrupt instead, which serves it. */
+	/* The flag says that somebody looks for the work. */
 	return !(READ_ONCE(unwind->state) & UNWIND_REQUESTED) ||
 	       !test_thread_flag(TIF_NOTIFY_RESUME);
 }

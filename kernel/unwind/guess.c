@@ -106,6 +106,29 @@ bool unwind_user_is_sigreturn(struct unwind_user_walk *walk)
 }
 
 /*
+ * Step to the frame that a signal interrupted.  A call through a bad pointer leads to no code; then
+ * step to the frame of that call.  Returns false, with @walk->end set, if there is none.
+ */
+bool unwind_user_step_interrupted(struct unwind_user_walk *walk, unsigned long ip,
+				  unsigned long sp, unsigned long fp)
+{
+	unsigned long target;
+	u64 ra;
+
+	walk->fp_saved = false;
+	if (unwind_is_code(&walk->code, ip)) {
+		unwind_user_step(walk, ip, sp, fp);
+		walk->exact = true;
+		return true;
+	}
+	if (!unwind_user_read_guess(walk, &ra, sp, 1) ||
+	    unwind_call_before(&walk->code, ra, &target) == UNWIND_CALL_NONE)
+		return unwind_user_stop(walk, UNWIND_USER_CORRUPT);
+	unwind_user_step(walk, ra, sp + walk->word, fp);
+	return true;
+}
+
+/*
  * The frame belongs to a signal trampoline, which the handler returns to.  Its caller is the
  * code that the signal interrupted, perhaps on another stack.
  */
@@ -118,12 +141,11 @@ bool unwind_user_next_signal(struct unwind_user_walk *walk)
 	    unwind_user_read_word(walk, &sp, from + ARCH_UNWIND_SIGFRAME_SP) ||
 	    unwind_user_read_word(walk, &fp, from + ARCH_UNWIND_SIGFRAME_FP))
 		return unwind_user_stop(walk, UNWIND_USER_FAULT);
-	if (!unwind_is_code(&walk->code, ip))
-		return unwind_user_stop(walk, UNWIND_USER_CORRUPT);
-
-	unwind_user_step(walk, ip, sp, fp);
+	if (!unwind_user_step_interrupted(walk, ip, sp, fp))
+		return false;
 	walk->fp_error = 0;
-	walk->exact = true;
+	if (!walk->exact)
+		return true;
 	walk->sigframe = from;
 	return unwind_user_leave_trampoline(walk);
 }
@@ -203,6 +225,7 @@ static bool unwind_user_next_scanned(struct unwind_user_walk *walk, enum unwind_
 			walk->certain.sp = walk->sp;
 			walk->certain.fp = walk->fp;
 			walk->certain.fp_error = walk->fp_error;
+			walk->certain.fp_saved = walk->fp_saved;
 			walk->certain.end = end;
 		}
 		walk->scanned = true;
@@ -267,10 +290,11 @@ static bool unwind_user_skip_stale(struct unwind_user_walk *walk)
 	unsigned long fp = walk->fp;
 	unsigned int i;
 
-	if (walk->sp - fp > UNWIND_USER_STALE_SIZE ||
+	if (walk->scanned || walk->sp - fp > UNWIND_USER_STALE_SIZE ||
 	    !unwind_find_mapping(&stack, walk->sp, false))
 		return false;
-	for (i = 0; i < UNWIND_USER_STALE; i++) {
+	for (i = 0; i < UNWIND_USER_STALE && walk->rejected < UNWIND_USER_MAX_REJECTED; i++) {
+		walk->rejected++;
 		if (!unwind_in_range(&stack, fp) || !unwind_user_read_record(walk, fp, &record) ||
 		    !unwind_user_may_return(walk, record.ip))
 			return false;
@@ -315,17 +339,17 @@ static bool unwind_user_next_fp(struct unwind_user_walk *walk)
 /*
  * A uprobe hit the first instruction of a function that is about to save the frame pointer.
  * The register still has the caller's frame pointer, and the return address is at the stack
- * pointer.
+ * pointer.  Returns false if there is none.
  */
 static bool unwind_user_next_at_entry(struct unwind_user_walk *walk)
 {
 	u64 ip;
 
 	if (!unwind_user_read_guess(walk, &ip, walk->sp, 1))
-		return unwind_user_stop(walk, UNWIND_USER_FAULT);
+		return false;
 	ip = unwind_user_true_return(ip, walk->sp);
 	if (!ip || !unwind_user_may_return(walk, ip))
-		return unwind_user_stop(walk, UNWIND_USER_CORRUPT);
+		return false;
 	unwind_user_step(walk, ip, walk->sp + walk->word, walk->fp);
 	return true;
 }
@@ -339,8 +363,9 @@ static bool unwind_user_next_at_entry(struct unwind_user_walk *walk)
  */
 bool unwind_user_guess(struct unwind_user_walk *walk)
 {
-	if (walk->regs && arch_unwind_user_at_entry(walk->regs))
-		return unwind_user_next_at_entry(walk);
+	if (walk->regs && arch_unwind_user_at_entry(walk->regs) &&
+	    unwind_user_next_at_entry(walk))
+		return true;
 	/*
 	 * Where a frame pointer led to the frame, the next one is taken for good.  After a scan,
 	 * all is guessed, and a hostile stack must not make each guess twice as expensive.
@@ -364,9 +389,9 @@ static unsigned long unwind_user_find_record(const struct unwind_user_walk *walk
 	struct unwind_range stack;
 	unsigned int i;
 
-	if (!unwind_find_mapping(&stack, walk->sp, false))
-		return 0;
-	for (i = 0; i < max; i++) {
+	/* If the stack pointer is in no mapping, as after an overflow, the range is empty. */
+	unwind_find_mapping(&stack, walk->sp, false);
+	for (i = 0; i < max && stack.size; i++) {
 		inside = unwind_in_range(&stack, fp);
 		*saved = i;
 		/* Above the frame, or on the stack of its caller. */
@@ -404,10 +429,20 @@ bool unwind_user_resume(struct unwind_user_walk *walk, unsigned int max)
 	fp = unwind_user_find_record(walk, max, &saved);
 	if (!fp || !unwind_user_read_record(walk, fp, &record))
 		return false;
-	if (!record.ip && saved)
-		walk->end = UNWIND_USER_COMPLETE;
-	if (!record.ip || !unwind_user_may_return(walk, record.ip))
+	/* A walk without tables goes on above words that are no return addresses. */
+	while (record.ip && !unwind_user_may_return(walk, record.ip)) {
+		if (record.fp <= fp || ++walk->rejected >= UNWIND_USER_MAX_REJECTED)
+			return false;
+		fp = record.fp;
+		saved = false;
+		if (!unwind_user_read_record(walk, fp, &record))
+			return false;
+	}
+	if (!record.ip) {
+		if (saved)
+			walk->end = UNWIND_USER_COMPLETE;
 		return false;
+	}
 	if (record.sp <= walk->sp && walk->switches++ >= UNWIND_USER_SWITCHES)
 		return false;
 	return unwind_user_step_record(walk, &record);

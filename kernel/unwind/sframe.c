@@ -934,13 +934,17 @@ int sframe_seek(struct sframe_cursor *cursor, unsigned long ip)
 	void *entry;
 
 	cursor->size = 0;
-	if (!index)
+	if (!index) {
+		cursor->gap_start = 0;
+		cursor->gap_size = ULONG_MAX;
 		return -ENXIO;
+	}
 	mas_init(&mas, &index->by_text, ip);
 	entry = mas_walk(&mas);
 	if (!entry) {
 		cursor->gap_start = mas.index;
-		cursor->gap_size = mas.last - mas.index + 1;
+		/* An empty tree has one gap, whose size wraps to 0. */
+		cursor->gap_size = mas.last - mas.index + 1 ?: ULONG_MAX;
 		return -ENXIO;
 	}
 	section = sframe_section_at(&mas, entry);

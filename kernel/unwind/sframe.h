@@ -3,6 +3,7 @@
 #define _KERNEL_UNWIND_SFRAME_H
 
 #include <linux/errno.h>
+#include <linux/limits.h>
 
 #include "table.h"
 
@@ -112,12 +113,19 @@ void sframe_rest_discovery(unsigned long ticks, bool again);
 static inline int sframe_find(struct sframe_cursor *cursor, unsigned long ip,
 			      const struct sframe_row **row)
 {
+	cursor->gap_size = ULONG_MAX;
 	return -ENXIO;
 }
 
 static inline int sframe_seek(struct sframe_cursor *cursor, unsigned long ip)
 {
+	cursor->gap_size = ULONG_MAX;
 	return -ENXIO;
+}
+
+static inline bool sframe_is_in_gap(const struct sframe_cursor *cursor, unsigned long ip)
+{
+	return ip - cursor->gap_start < cursor->gap_size;
 }
 
 static inline bool sframe_is_at(const struct sframe_cursor *cursor, unsigned long ip)

@@ -181,17 +181,19 @@ bool unwind_user_leave_trampoline(struct unwind_user_walk *walk)
 {
 #ifdef CONFIG_UPROBES
 	const struct uprobe_task *utask = current->utask;
-	unsigned long offset;
+	unsigned long ip = walk->ip, offset;
 
 	if (likely(!utask))
 		return true;
-	offset = walk->ip - uprobe_get_trampoline_vaddr();
+	offset = ip - uprobe_get_trampoline_vaddr();
 	if (likely(offset >= ARCH_UNWIND_URETPROBE_LEN))
 		return true;
 	if (!unwind_user_in_trampoline(walk, utask, offset))
 		return false;
-	if (!unwind_is_code(&walk->code, walk->ip))
+	if (!unwind_is_code(&walk->code, walk->ip)) {
+		walk->ip = ip;
 		return unwind_user_stop(walk, UNWIND_USER_CORRUPT);
+	}
 #endif
 	return true;
 }
@@ -204,10 +206,12 @@ bool unwind_user_leave_trampoline(struct unwind_user_walk *walk)
 static bool unwind_user_may_lead_to(const struct unwind_user_walk *walk,
 				    const struct sframe_row *row, unsigned long cfa, bool *lower)
 {
+	/* A signal handler may run on another stack; the caller's buffer bounds these steps. */
+	if (row->signal)
+		return true;
 	if (cfa >= TASK_SIZE_MAX || !IS_ALIGNED(cfa, walk->word))
 		return false;
-	/* A signal handler may run on another stack; the caller's buffer bounds these steps. */
-	if (cfa > walk->sp || row->signal)
+	if (cfa > walk->sp)
 		return true;
 	if (cfa == walk->sp)
 		return !row->ra.deref && row->ra.base < SFRAME_BASE_CFA;
@@ -216,16 +220,13 @@ static bool unwind_user_may_lead_to(const struct unwind_user_walk *walk,
 }
 
 /* Whether the return address @ip that a row yields is one.  @check: look at its code. */
-static bool unwind_user_is_return(struct unwind_user_walk *walk, unsigned long ip, bool signal,
-				  bool check)
+static bool unwind_user_is_return(struct unwind_user_walk *walk, unsigned long ip, bool check)
 {
-	unsigned long at = ip - !signal;
-
 	if (!ip)
 		return false;
-	if (check && !signal)
+	if (check)
 		return unwind_user_may_return(walk, ip);
-	return sframe_is_at(&walk->tables, at) || unwind_is_code(&walk->code, at) ||
+	return sframe_is_at(&walk->tables, ip - 1) || unwind_is_code(&walk->code, ip - 1) ||
 	       unwind_is_code(&walk->code, ip);
 }
 
@@ -261,7 +262,7 @@ static int unwind_user_apply(struct unwind_user_walk *walk, const struct sframe_
 	 * After a guess, check every return address: a wrong one refutes the guess.  Another
 	 * stack needs good evidence as well.
 	 */
-	if (!unwind_user_is_return(walk, ra, row->signal, walk->scanned || lower))
+	if (!row->signal && !unwind_user_is_return(walk, ra, walk->scanned || lower))
 		return -EINVAL;
 
 	/*
@@ -271,11 +272,11 @@ static int unwind_user_apply(struct unwind_user_walk *walk, const struct sframe_
 	 */
 	walk->fp_error = unwind_user_apply_rule(walk, &row->fp, cfa, &fp);
 	walk->fp_saved = row->fp.deref || (walk->fp_saved && row->fp.base == SFRAME_BASE_SAME);
+	if (row->signal)
+		return unwind_user_step_interrupted(walk, ra, cfa, fp) &&
+		       (!walk->exact || unwind_user_leave_trampoline(walk)) ? 0 : -ESRCH;
 	walk->switches += lower;
 	unwind_user_step(walk, ra, cfa, fp);
-	walk->exact = row->signal;
-	if (walk->exact && !unwind_user_leave_trampoline(walk))
-		return -ESRCH;
 	return 0;
 }
 
@@ -354,8 +355,7 @@ struct unwind_user_frame {
 };
 
 /*
- * Go to the caller by @row, which is plain.  @frame->ip is 0 afterwards if there is no
- * caller.  Returns false if unwind_user_next() has to handle the frame.
+ * Go to the caller by @row, which is plain.  Returns false if unwind_user_next() has to handle the frame.
  */
 static __always_inline bool unwind_user_plain_caller(struct unwind_user_frame *frame,
 						     const struct sframe_row *row)
@@ -437,6 +437,7 @@ static bool unwind_user_go_on(struct unwind_user_walk *walk, struct unwind_user_
 		walk->sp = walk->certain.sp;
 		walk->fp = walk->certain.fp;
 		walk->fp_error = walk->certain.fp_error;
+		walk->fp_saved = walk->certain.fp_saved;
 		walk->end = walk->certain.end;
 		walk->scanned = false;
 		if (walk->end == UNWIND_USER_COMPLETE)
@@ -454,8 +455,13 @@ static bool unwind_user_go_on(struct unwind_user_walk *walk, struct unwind_user_
 
 static void unwind_user_walk(struct unwind_user_walk *walk, struct unwind_user_trace *trace)
 {
-	if (!unwind_user_leave_trampoline(walk))
-		return;
+	if (!unwind_user_leave_trampoline(walk)) {
+		/* Name at least the trampoline. */
+		if (trace->max)
+			trace->entries[trace->nr++] = walk->ip;
+		if (!unwind_user_go_on(walk, trace))
+			return;
+	}
 	while (trace->nr < trace->max) {
 		if (walk->resident) {
 			unwind_user_walk_plain(walk, trace);

@@ -72,6 +72,7 @@ struct unwind_user_walk {
 		unsigned long		sp;
 		unsigned long		fp;
 		int			fp_error;
+		bool			fp_saved;
 		enum unwind_user_end	end;
 	} certain;
 	unsigned long		leaf_fp;
@@ -116,6 +117,8 @@ int unwind_user_find_row(struct unwind_user_walk *walk, unsigned long ip, struct
 bool unwind_user_guess(struct unwind_user_walk *walk);
 bool unwind_user_may_return(struct unwind_user_walk *walk, unsigned long ip);
 bool unwind_user_next_signal(struct unwind_user_walk *walk);
+bool unwind_user_step_interrupted(struct unwind_user_walk *walk, unsigned long ip,
+				  unsigned long sp, unsigned long fp);
 bool unwind_user_is_sigreturn(struct unwind_user_walk *walk);
 bool unwind_user_resume(struct unwind_user_walk *walk, unsigned int max);
 void unwind_user_walk_records(struct unwind_user_walk *walk, struct unwind_user_trace *trace);

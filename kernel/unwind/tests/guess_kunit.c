@@ -237,14 +237,17 @@ static void guess_follows_return_addresses_that_were_pushed(struct kunit *test)
 		sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 4,
 				   (u64[]){ NO_TABLE, OTHER, OTHER + 0x10, OUTERMOST + 2 });
 	}
-	/* Data is no return address. */
+	/* Data is no return address; as without tables, the walk goes on above it. */
 	stack[3] = t->stack;
 	for (access = UNWIND_USER_RESIDENT; access <= UNWIND_USER_FAULTABLE; access++) {
 		t->access = access;
 		guess_walk(test, &trace, stack, sizeof(stack), 0);
-		sframe_test_expect(test, &trace, UNWIND_USER_NO_ROW, 2,
-				   (u64[]){ NO_TABLE, OTHER });
+		sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 3,
+				   (u64[]){ NO_TABLE, OTHER, OUTERMOST + 2 });
 	}
+	stack[2] = 0;
+	guess_walk(test, &trace, stack, sizeof(stack), 0);
+	sframe_test_expect(test, &trace, UNWIND_USER_NO_ROW, 2, (u64[]){ NO_TABLE, OTHER });
 }
 
 /* A register that holds 0 is no frame pointer yet; one that a function has saved is. */
@@ -413,6 +416,28 @@ static void guess_the_caller_of_a_leaf_with_a_wrong_row(struct kunit *test)
 	}
 }
 
+/* A signal interrupted a call through a bad pointer. */
+static void guess_the_caller_of_an_address_that_is_no_code(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	u64 handler[] = { t->text + TRAMPOLINE };
+	u64 interrupted[] = { t->text + MIDDLE + 8, 0x1111, t->text + OUTERMOST + 2 };
+	u64 ip = 0x1234, sp = t->stack, fp = 0;
+	unsigned long context = t->stack + 0x808;
+	DEFINE_TRACE(trace);
+
+	sframe_test_register(test);
+	sframe_test_write_indirect_call(test, MIDDLE + 8);
+	sframe_test_write(test, t->stack + 0x800, handler, sizeof(handler));
+	sframe_test_write(test, context + ARCH_UNWIND_SIGFRAME_IP, &ip, 8);
+	sframe_test_write(test, context + ARCH_UNWIND_SIGFRAME_SP, &sp, 8);
+	sframe_test_write(test, context + ARCH_UNWIND_SIGFRAME_FP, &fp, 8);
+	sframe_test_write(test, t->stack, interrupted, sizeof(interrupted));
+	sframe_test_walk(test, &trace, LEAF, 0x800, -1);
+	sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 4,
+			   (u64[]){ LEAF, TRAMPOLINE, MIDDLE + 8, OUTERMOST + 2 });
+}
+
 /* As in vfork(), whose child uses the same stack */
 static void guess_is_not_needed_for_a_return_address_in_a_register(struct kunit *test)
 {
@@ -457,6 +482,7 @@ static struct kunit_case guess_cases[] = {
 	KUNIT_CASE(guess_takes_a_call_of_the_function_before_a_frame_pointer),
 	KUNIT_CASE(guess_goes_on_above_a_frame_with_a_wrong_row),
 	KUNIT_CASE(guess_the_caller_of_a_leaf_with_a_wrong_row),
+	KUNIT_CASE(guess_the_caller_of_an_address_that_is_no_code),
 	KUNIT_CASE(guess_is_not_needed_for_a_return_address_in_a_register),
 	{}
 };

@@ -153,7 +153,8 @@ static inline int arch_unwind_prologue(const u8 *bytes, unsigned int len, unsign
 		const u8 *code = bytes + at;
 		unsigned int left = len - at;
 
-		if (left >= 4 && is_endbr(get_unaligned((u32 *)code))) {
+		/* endbr64, which programs have although the kernel may not use it */
+		if (left >= 4 && get_unaligned_le32(code) == 0xfa1e0ff3) {
 			at += 4;
 			continue;
 		}
