@@ -102,7 +102,7 @@ def complaints(program: Program, base: Stacks, series: Stacks) -> list[str]:
         found.append("stacks are less deep")
     if series.whole.is_less(base.whole):
         found.append("fewer stacks reach the start")
-    if series.outside:
+    if series.outside and program.tables:
         found.append(f"{series.outside} frames are in no executable mapping")
     if program.chain and len(series) and series.chain.mean < LEAST_CHAINS:
         found.append(f"{series.chain.mean:.1%} of the stacks have {' < '.join(program.chain)}")

@@ -36,6 +36,7 @@ class Program:
     start: str = START
     chain: tuple[str, ...] = ()
     leaf: str = ""
+    tables: bool = True
 
     @contextmanager
     def running(self, bin_dir: Path, seconds: float) -> Iterator[int]:

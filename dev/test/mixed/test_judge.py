@@ -5,6 +5,7 @@ usage: test_judge.py [NAME...]
 """
 
 import sys
+import dataclasses
 import unittest
 from pathlib import Path
 
@@ -103,6 +104,8 @@ class Complaints(unittest.TestCase):
         self.assertEqual(complaints([garbage] * 100, [GOOD] * 100), [])
         self.assertEqual(complaints([GOOD] * 100, [GOOD] * 99 + [garbage]),
                          ["1 frames are in no executable mapping"])
+        without = dataclasses.replace(PLAIN, tables=False)
+        self.assertEqual(complaints([GOOD] * 100, [GOOD] * 99 + [garbage], without), [])
 
     def test_a_chain_that_neither_has(self) -> None:
         skipped = sample("work", START, START)
