@@ -4,8 +4,8 @@
 usage: test_judge.py [NAME...]
 """
 
-import sys
 import dataclasses
+import sys
 import unittest
 from pathlib import Path
 
