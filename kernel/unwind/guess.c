@@ -106,8 +106,8 @@ bool unwind_user_is_sigreturn(struct unwind_user_walk *walk)
 }
 
 /*
- * Step to the frame that a signal interrupted.  A call through a bad pointer leads to no code; then
- * step to the frame of that call.  Returns false, with @walk->end set, if there is none.
+ * Step to the frame that a signal interrupted.  A call through a bad pointer leads to no code;
+ * then step to the frame of that call.  Returns false, with @walk->end set, if there is none.
  */
 bool unwind_user_step_interrupted(struct unwind_user_walk *walk, unsigned long ip,
 				  unsigned long sp, unsigned long fp)

@@ -355,7 +355,8 @@ struct unwind_user_frame {
 };
 
 /*
- * Go to the caller by @row, which is plain.  Returns false if unwind_user_next() has to handle the frame.
+ * Go to the caller by @row, which is plain.  Returns false if unwind_user_next() has to handle
+ * the frame.
  */
 static __always_inline bool unwind_user_plain_caller(struct unwind_user_frame *frame,
 						     const struct sframe_row *row)
