@@ -59,7 +59,6 @@ static __always_inline u64 tp_progs_run(const struct bpf_prog_array *array, void
 	const struct bpf_prog_array_item *item;
 	struct bpf_prog *prog, **running;
 	struct bpf_run_ctx *old_run_ctx;
-	unsigned long busy;
 	int active;
 
 	cant_sleep();
@@ -67,10 +66,9 @@ static __always_inline u64 tp_progs_run(const struct bpf_prog_array *array, void
 	running = this_cpu_ptr(&tp_running)->prog;
 	active = __this_cpu_add_return(bpf_prog_active, BPF_TP_PROGRAM) - BPF_TP_PROGRAM;
 	old_run_ctx = bpf_set_run_ctx(&run_ctx.run_ctx);
-	busy = active | (unsigned long)old_run_ctx;
 	for (item = array->plain; (prog = READ_ONCE(item->prog)); item++) {
 		run_ctx.bpf_cookie = item->bpf_cookie;
-		if (likely(!busy) || tp_prog_may_nest(prog, active, running, rctx)) {
+		if (likely(!active) || tp_prog_may_nest(prog, active, running, rctx)) {
 			WRITE_ONCE(running[rctx], prog);
 			if (bpf_prog_run(prog, ctx))
 				continue;

@@ -233,12 +233,15 @@ static void test_userfaultfd(void)
 	if (!skel)
 		return;
 	if (!attach(skel->progs.enter_sleepable, &skel->links.enter_sleepable) ||
+	    !attach(skel->progs.switch_plain, &skel->links.switch_plain) ||
 	    !fault_init(&fault))
 		goto out;
 	fault_go(&fault);
 	hit(fault.page);
 	ASSERT_OK(skel->bss->err, "copy");
 	ASSERT_STREQ(skel->bss->path, fault_path, "path");
+	/* Other programs must see that the task was switched out in this one. */
+	ASSERT_GT(skel->bss->switches, 0, "switches");
 	fault_destroy(&fault);
 out:
 	test_tp_sleepable__destroy(skel);

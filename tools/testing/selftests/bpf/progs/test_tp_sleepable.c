@@ -27,8 +27,11 @@ char path[PATH_MAX] = {};
 char exit_path[PATH_MAX] = {};
 char plain_path[PATH_MAX] = {};
 long stack = 0;
+/* Number of times that the task was switched out while it copied */
+int switches = 0;
 
 static const char *path_arg;
+static bool copies;
 static __u64 frames[16];
 
 struct enter_args {
@@ -58,7 +61,9 @@ int enter_sleepable(struct enter_args *ctx)
 	if (!is_watched())
 		return 1;
 	path_arg = (const char *)ctx->args[0];
+	copies = true;
 	err = bpf_copy_from_user(path, sizeof(path), path_arg);
+	copies = false;
 	type = ctx->common_type;
 	cookies += bpf_get_attach_cookie(ctx);
 	stack = bpf_get_stack(ctx, frames, sizeof(frames), BPF_F_USER_STACK);
@@ -86,6 +91,20 @@ int enter_plain(struct enter_args *ctx)
 	plain_order = hits;
 	__sync_fetch_and_add(&plain_hits, 1);
 	return plain_verdict;
+}
+
+struct switch_args {
+	unsigned long long header;
+	char prev_comm[16];
+	int prev_pid;
+};
+
+SEC("tp/sched/sched_switch")
+int switch_plain(struct switch_args *ctx)
+{
+	if (copies && ctx->prev_pid == watched)
+		switches++;
+	return 1;
 }
 
 /* A tracepoint where no program may sleep. */
