@@ -12,7 +12,8 @@ struct seq_file;
  * @BPF_OUTPUT_NO_EVENT:	The map has no event at the index, or no such index.
  *				CPUs that came online after the tool started have none.
  * @BPF_OUTPUT_OTHER_CPU:	The event at the index counts on another CPU.
- * @BPF_OUTPUT_BAD_EVENT:	The event is not a BPF output event, or takes no raw data.
+ * @BPF_OUTPUT_BAD_EVENT:	The event is not a BPF output event, or takes no raw data: then
+ *				the sample is written without it.
  * @BPF_OUTPUT_NESTED:		Too many nested programs write records.
  * @BPF_OUTPUT_TOO_LONG:	The record exceeds the header's size field or the ring
  *				buffer.
