@@ -15,8 +15,9 @@
 #include "stack_list.h"
 #include "stack_pool.h"
 
-/* Delay before the worker retries a failed allocation. */
+/* Delays before the worker retries an allocation, after the first failure and after many */
 #define STACK_POOL_RETRY_MS	20
+#define STACK_POOL_RETRY_MAX_MS	1280
 
 /* Minimum number of blocks that the worker keeps free, if the table may need them. */
 #define STACK_POOL_SPARE	STACK_CHUNK_BLOCKS
@@ -108,7 +109,11 @@ static void pool_add(struct bpf_stack_pool *pool, struct bpf_stack_block *blocks
 	atomic_add(base + nr - first, &pool->nr_free);
 }
 
-/* The worker: add chunks until pool_spare() blocks are free, or retry later. */
+/*
+ * The worker: add chunks until pool_spare() blocks are free.  If there is no memory, the next
+ * taker asks again, and the worker waits longer after each failure: where a memory cgroup is at
+ * its limit, each try reclaims from it.
+ */
 static void pool_grow(struct work_struct *work)
 {
 	struct bpf_stack_pool *pool = container_of(to_delayed_work(work),
@@ -126,10 +131,14 @@ static void pool_grow(struct work_struct *work)
 						  GFP_KERNEL | __GFP_RETRY_MAYFAIL |
 						  __GFP_NOWARN);
 			if (!blocks) {
-				queue_delayed_work(system_unbound_wq, &pool->grow,
-						   msecs_to_jiffies(STACK_POOL_RETRY_MS));
+				WRITE_ONCE(pool->delay,
+					   pool->delay ? min(2 * pool->delay,
+							     STACK_POOL_RETRY_MAX_MS) :
+							 STACK_POOL_RETRY_MS);
+				xchg(&pool->asked, 0);
 				return;
 			}
+			WRITE_ONCE(pool->delay, 0);
 			pool_add(pool, blocks, STACK_CHUNK_BLOCKS);
 			cond_resched();
 			continue;
@@ -152,7 +161,8 @@ static void pool_kick(struct irq_work *kick)
 	struct bpf_stack_pool *pool = container_of(kick, struct bpf_stack_pool,
 						   kick);
 
-	queue_delayed_work(system_unbound_wq, &pool->grow, 0);
+	queue_delayed_work(system_unbound_wq, &pool->grow,
+			   msecs_to_jiffies(READ_ONCE(pool->delay)));
 }
 
 /* Ask the worker for more blocks; pairs with pool_grow(). */

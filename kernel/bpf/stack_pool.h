@@ -58,6 +58,7 @@ struct bpf_stack_cpu {
  * @longest:	Number of blocks of the longest stack.
  * @low:	Number of free blocks below which takers ask the worker for more.
  * @asked:	Set if a taker has asked the worker, and the worker has not finished.
+ * @delay:	Milliseconds before the worker runs; 0 unless its last allocation failed.
  * @kick:	Queues the worker; usable in any context.
  * @grow:	Work that adds blocks.
  * @cpus:	Free blocks and records of each CPU.
@@ -80,6 +81,7 @@ struct bpf_stack_pool {
 	u32 longest;
 	s32 low;
 	u32 asked;
+	u32 delay;
 	struct irq_work kick;
 	struct delayed_work grow;
 

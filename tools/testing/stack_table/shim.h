@@ -263,9 +263,12 @@ static inline void irq_work_queue(struct irq_work *work)
 	work->func(work);
 }
 
-/* Delayed work also runs at once, except for retries, which have a delay. */
+/* Delayed work also runs at once, except for retries: of these, @delay is all that is kept. */
 struct work_struct { void (*func)(struct work_struct *work); };
-struct delayed_work { struct work_struct work; };
+struct delayed_work {
+	struct work_struct work;
+	int delay;
+};
 #define INIT_DELAYED_WORK(dwork, fn)	((dwork)->work.func = (fn))
 #define to_delayed_work(w)		container_of(w, struct delayed_work, work)
 #define cancel_delayed_work_sync(dwork)	((void)(dwork))
@@ -275,6 +278,7 @@ struct delayed_work { struct work_struct work; };
 static inline void queue_delayed_work(void *wq, struct delayed_work *dwork, int delay)
 {
 	(void)wq;
+	dwork->delay = delay;
 	if (!delay)
 		dwork->work.func(&dwork->work);
 }

@@ -411,6 +411,12 @@ static bool no_memory(void)
 	EXPECT_EQ(get(&table, 0), 0);
 	EXPECT_EQ(bpf_stack_table_stats(&table).lost_nomem, 1);
 	EXPECT(consistent(&table, 2));
+	/* While nobody asks, the worker does not try again; then it waits longer each time. */
+	table.pool.grow.delay = 0;
+	pool_grow(&table.pool.grow.work);
+	EXPECT_EQ(table.pool.grow.delay, 0);
+	EXPECT_EQ(get_depth(&table, 2, 20 * STACK_BLOCK_WORDS, false), -ENOMEM);
+	EXPECT(table.pool.grow.delay > STACK_POOL_RETRY_MS);
 	EXPECT_EQ(bpf_stack_table_delete(&table, deep), 0);
 	EXPECT(get_depth(&table, 2, 20 * STACK_BLOCK_WORDS, false) >= 0);
 	shim_no_memory = false;
