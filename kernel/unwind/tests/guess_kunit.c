@@ -351,8 +351,10 @@ static void guess_takes_a_call_of_the_function_before_a_frame_pointer(struct kun
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		/* The caller's frame record is at 0x40. */
 		u64 stack[10] = { [9] = t->text + OUTERMOST + 2 };
-		unsigned int nr = cases[i].pushed < 0 ? 2 : 3;
+		unsigned int nr = 3;
 
+		if (cases[i].pushed < 0)
+			nr = 2;
 		stack[max(cases[i].pushed, 0)] = t->text + OTHER + 0x10;
 		sframe_test_write(test, t->stack, stack, sizeof(stack));
 		sframe_test_write(test, t->text + NO_TABLE, cases[i].code, cases[i].len);

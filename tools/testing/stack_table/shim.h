@@ -269,6 +269,7 @@ struct delayed_work {
 	struct work_struct work;
 	int delay;
 };
+
 #define INIT_DELAYED_WORK(dwork, fn)	((dwork)->work.func = (fn))
 #define to_delayed_work(w)		container_of(w, struct delayed_work, work)
 #define cancel_delayed_work_sync(dwork)	((void)(dwork))
