@@ -110,8 +110,8 @@ static inline void unwind_deferred_signal(void)
  */
 static inline void unwind_deferred_probed(void)
 {
-	if (unlikely(unwind_deferred_used()))
-		__unwind_deferred_signal();
+	/* As for a signal: the stack is about to change. */
+	unwind_deferred_signal();
 }
 
 /**

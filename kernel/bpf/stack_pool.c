@@ -132,9 +132,8 @@ static void pool_grow(struct work_struct *work)
 						  __GFP_NOWARN);
 			if (!blocks) {
 				WRITE_ONCE(pool->delay,
-					   pool->delay ? min(2 * pool->delay,
-							     STACK_POOL_RETRY_MAX_MS) :
-							 STACK_POOL_RETRY_MS);
+					   clamp_t(u32, 2 * pool->delay, STACK_POOL_RETRY_MS,
+						   STACK_POOL_RETRY_MAX_MS));
 				xchg(&pool->asked, 0);
 				return;
 			}

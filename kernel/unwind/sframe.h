@@ -41,6 +41,12 @@ struct sframe_cursor {
 	unsigned long			gap_size;
 };
 
+/* Whether no table covers @ip, as @cursor has found before. */
+static __always_inline bool sframe_is_in_gap(const struct sframe_cursor *cursor, unsigned long ip)
+{
+	return ip - cursor->gap_start < cursor->gap_size;
+}
+
 #ifdef CONFIG_UNWIND_USER_SFRAME
 int sframe_seek(struct sframe_cursor *cursor, unsigned long ip);
 
@@ -48,12 +54,6 @@ int sframe_seek(struct sframe_cursor *cursor, unsigned long ip);
 static __always_inline bool sframe_is_at(const struct sframe_cursor *cursor, unsigned long ip)
 {
 	return likely(ip - cursor->start < cursor->size);
-}
-
-/* Whether no table covers @ip, as @cursor has found before. */
-static __always_inline bool sframe_is_in_gap(const struct sframe_cursor *cursor, unsigned long ip)
-{
-	return ip - cursor->gap_start < cursor->gap_size;
 }
 
 /*
@@ -110,22 +110,16 @@ bool sframe_is_pending(struct sframe_index *index, unsigned long start, unsigned
 bool sframe_begin_discovery(void);
 void sframe_rest_discovery(unsigned long ticks, bool again);
 #else
-static inline int sframe_find(struct sframe_cursor *cursor, unsigned long ip,
-			      const struct sframe_row **row)
-{
-	cursor->gap_size = ULONG_MAX;
-	return -ENXIO;
-}
-
 static inline int sframe_seek(struct sframe_cursor *cursor, unsigned long ip)
 {
 	cursor->gap_size = ULONG_MAX;
 	return -ENXIO;
 }
 
-static inline bool sframe_is_in_gap(const struct sframe_cursor *cursor, unsigned long ip)
+static inline int sframe_find(struct sframe_cursor *cursor, unsigned long ip,
+			      const struct sframe_row **row)
 {
-	return ip - cursor->gap_start < cursor->gap_size;
+	return sframe_seek(cursor, ip);
 }
 
 static inline bool sframe_is_at(const struct sframe_cursor *cursor, unsigned long ip)

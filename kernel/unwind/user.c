@@ -17,10 +17,7 @@
 #include <linux/ptrace.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
-#include <linux/sched/signal.h>
-#include <linux/string.h>
 #include <linux/uaccess.h>
-#include <linux/unaligned.h>
 #include <linux/unwind_user.h>
 #include <linux/uprobes.h>
 

@@ -179,15 +179,11 @@ static void guess_walk_leaves_a_handler_without_table(struct kunit *test)
 	struct sframe_test *t = test->priv;
 	u64 handler[] = { 0x1111, t->text + TRAMPOLINE };
 	u64 interrupted[] = { t->text + OUTERMOST + 2 };
-	u64 ip = t->text + LEAF, sp = t->stack, fp = 0;
-	unsigned long context = t->stack + 0x810;
 	DEFINE_TRACE(trace);
 
 	sframe_test_register(test);
 	sframe_test_write(test, t->stack + 0x800, handler, sizeof(handler));
-	sframe_test_write(test, context + ARCH_UNWIND_SIGFRAME_IP, &ip, 8);
-	sframe_test_write(test, context + ARCH_UNWIND_SIGFRAME_SP, &sp, 8);
-	sframe_test_write(test, context + ARCH_UNWIND_SIGFRAME_FP, &fp, 8);
+	sframe_test_write_interrupted(test, t->stack + 0x810, t->text + LEAF, t->stack, 0);
 	sframe_test_write(test, t->stack, interrupted, sizeof(interrupted));
 	sframe_test_walk(test, &trace, NO_TABLE, 0x7f0, 0x800);
 	sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 4,
@@ -424,16 +420,12 @@ static void guess_the_caller_of_an_address_that_is_no_code(struct kunit *test)
 	struct sframe_test *t = test->priv;
 	u64 handler[] = { t->text + TRAMPOLINE };
 	u64 interrupted[] = { t->text + MIDDLE + 8, 0x1111, t->text + OUTERMOST + 2 };
-	u64 ip = 0x1234, sp = t->stack, fp = 0;
-	unsigned long context = t->stack + 0x808;
 	DEFINE_TRACE(trace);
 
 	sframe_test_register(test);
 	sframe_test_write_indirect_call(test, MIDDLE + 8);
 	sframe_test_write(test, t->stack + 0x800, handler, sizeof(handler));
-	sframe_test_write(test, context + ARCH_UNWIND_SIGFRAME_IP, &ip, 8);
-	sframe_test_write(test, context + ARCH_UNWIND_SIGFRAME_SP, &sp, 8);
-	sframe_test_write(test, context + ARCH_UNWIND_SIGFRAME_FP, &fp, 8);
+	sframe_test_write_interrupted(test, t->stack + 0x808, 0x1234, t->stack, 0);
 	sframe_test_write(test, t->stack, interrupted, sizeof(interrupted));
 	sframe_test_walk(test, &trace, LEAF, 0x800, -1);
 	sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 4,

@@ -43,16 +43,12 @@ static void sframe_walk_follows_a_signal_frame(struct kunit *test)
 	struct sframe_test *t = test->priv;
 	u64 handler[] = { t->text + TRAMPOLINE };
 	u64 interrupted[] = { t->text + OUTERMOST + 2 };
-	u64 ip = t->text + LEAF, sp = t->stack, fp = 0;
-	unsigned long context = t->stack + 0x808;
 	DEFINE_TRACE(trace);
 
 	sframe_test_register(test);
 	/* The handler's stack is at 0x800, above the interrupted stack at 0. */
 	sframe_test_write(test, t->stack + 0x800, handler, sizeof(handler));
-	sframe_test_write(test, context + ARCH_UNWIND_SIGFRAME_IP, &ip, 8);
-	sframe_test_write(test, context + ARCH_UNWIND_SIGFRAME_SP, &sp, 8);
-	sframe_test_write(test, context + ARCH_UNWIND_SIGFRAME_FP, &fp, 8);
+	sframe_test_write_interrupted(test, t->stack + 0x808, t->text + LEAF, t->stack, 0);
 	sframe_test_write(test, t->stack, interrupted, sizeof(interrupted));
 
 	sframe_test_walk(test, &trace, LEAF + 8, 0x800, -1);
@@ -145,14 +141,13 @@ static void sframe_walk_knows_registers_that_a_signal_saved(struct kunit *test)
 	struct sframe_test *t = test->priv;
 	u64 handler[] = { t->text + TRAMPOLINE };
 	u64 ret = t->text + MARKED + 4;
-	u64 ip = t->text + REALIGNED + 4, sp = t->stack, r10 = t->stack + 0x40;
+	u64 r10 = t->stack + 0x40;
 	unsigned long context = t->stack + 0x808;
 	DEFINE_TRACE(trace);
 
 	sframe_test_register_v3(test);
 	sframe_test_write(test, t->stack + 0x800, handler, sizeof(handler));
-	sframe_test_write(test, context + ARCH_UNWIND_SIGFRAME_IP, &ip, 8);
-	sframe_test_write(test, context + ARCH_UNWIND_SIGFRAME_SP, &sp, 8);
+	sframe_test_write_interrupted(test, context, t->text + REALIGNED + 4, t->stack, 0);
 	sframe_test_write(test, context + arch_unwind_sigframe_register(10),
 			  &r10, 8);
 	sframe_test_write(test, t->stack + 0x38, &ret, 8);

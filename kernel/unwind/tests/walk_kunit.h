@@ -83,6 +83,15 @@ static inline void sframe_test_write_indirect_call(struct kunit *test, unsigned 
 	sframe_test_write(test, t->text + ip - sizeof(code), code, sizeof(code));
 }
 
+/* Write the registers that a signal has interrupted to its frame at @context. */
+static inline void sframe_test_write_interrupted(struct kunit *test, unsigned long context,
+						 u64 ip, u64 sp, u64 fp)
+{
+	sframe_test_write(test, context + ARCH_UNWIND_SIGFRAME_IP, &ip, sizeof(ip));
+	sframe_test_write(test, context + ARCH_UNWIND_SIGFRAME_SP, &sp, sizeof(sp));
+	sframe_test_write(test, context + ARCH_UNWIND_SIGFRAME_FP, &fp, sizeof(fp));
+}
+
 static inline int sframe_test_init(struct kunit *test)
 {
 	struct sframe_test *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
