@@ -13,6 +13,7 @@
 #include <linux/bpf.h>
 #include <linux/bpf_perf_output.h>
 #include <linux/bpf_record.h>
+#include <linux/bpf_verifier.h>
 #include <linux/btf_ids.h>
 #include <linux/packet_copy.h>
 #include <linux/perf_callchain.h>
@@ -384,10 +385,13 @@ BTF_KFUNCS_END(record_kfunc_ids)
 
 static int record_filter(const struct bpf_prog *prog, u32 kfunc_id)
 {
+	/* An extension runs as a part of the program that it extends. */
+	enum bpf_prog_type type = resolve_prog_type(prog);
+
 	if (!btf_id_set8_contains(&record_kfunc_ids, kfunc_id))
 		return 0;
-	if (prog->type == BPF_PROG_TYPE_LSM ||
-	    (prog->type == BPF_PROG_TYPE_TRACING &&
+	if (type == BPF_PROG_TYPE_LSM ||
+	    (type == BPF_PROG_TYPE_TRACING &&
 	     prog->expected_attach_type == BPF_TRACE_ITER))
 		return -EACCES;
 	/* Tracing programs needed CAP_PERFMON to be loaded; others are checked here. */

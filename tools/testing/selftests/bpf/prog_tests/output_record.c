@@ -549,20 +549,42 @@ end:
 	test_end(test);
 }
 
-/* The verifier must refuse the program @name with the message @why. */
-static void not_loaded(const char *name, const char *why)
+/* Open the programs, with only @name to be loaded. */
+static struct test_output_record *open_only(const char *name)
 {
-	static char log[1 << 16];
-	libbpf_print_fn_t print;
 	struct test_output_record *skel = test_output_record__open();
 	struct bpf_program *prog;
-	int err;
 
 	if (!ASSERT_OK_PTR(skel, "open"))
-		return;
+		return NULL;
 	bpf_object__for_each_program(prog, skel->obj)
 		bpf_program__set_autoload(prog, !strcmp(bpf_program__name(prog), name));
+	return skel;
+}
+
+/* The verifier must refuse the program @name with the message @why. */
+static void not_loaded(const char *name, const char *extended, const char *why)
+{
+	static char log[1 << 16];
+	struct test_output_record *skel = open_only(name), *other = NULL;
+	struct bpf_program *prog, *target;
+	libbpf_print_fn_t print;
+	int err;
+
+	if (!skel)
+		return;
 	prog = bpf_object__find_program_by_name(skel->obj, name);
+	if (extended) {
+		other = open_only(extended);
+		if (!other || !ASSERT_OK(test_output_record__load(other), extended))
+			goto destroy;
+		target = bpf_object__find_program_by_name(other->obj, extended);
+		/* The name of the function is that of the section. */
+		err = bpf_program__set_attach_target(prog, bpf_program__fd(target),
+						     strchr(bpf_program__section_name(prog), '/') +
+						     1);
+		ASSERT_OK(err, "set_attach_target");
+	}
 	log[0] = '\0';
 	bpf_program__set_log_buf(prog, log, sizeof(log));
 	bpf_program__set_log_level(prog, 1);
@@ -571,7 +593,9 @@ static void not_loaded(const char *name, const char *why)
 	libbpf_set_print(print);
 	ASSERT_LT(err, 0, name);
 	ASSERT_HAS_SUBSTR(log, why, name);
+destroy:
 	test_output_record__destroy(skel);
+	test_output_record__destroy(other);
 }
 
 /* The last bytes of the program's memory must end the record, after the data. */
@@ -678,13 +702,14 @@ void test_output_record(void)
 		{ "skb", skb },
 	};
 	static const struct {
-		const char *name, *why;
+		const char *name, *extended, *why;
 	} bad[] = {
-		{ "output_sysctl", "bpf_output_record is not allowed" },
-		{ "output_iter", "bpf_output_record is not allowed" },
-		{ "output_beyond", "invalid indirect access to stack" },
-		{ "output_null", "NULL pointer passed to trusted arg0" },
-		{ "output_no_map", "arg#0" },
+		{ "output_sysctl", NULL, "bpf_output_record is not allowed" },
+		{ "output_iter", NULL, "bpf_output_record is not allowed" },
+		{ "output_for_lsm", "calls_of_lsm", "bpf_output_record is not allowed" },
+		{ "output_beyond", NULL, "invalid indirect access to stack" },
+		{ "output_null", NULL, "NULL pointer passed to trusted arg0" },
+		{ "output_no_map", NULL, "arg#0" },
 	};
 	char name[64];
 	cpu_set_t cpu, all;
@@ -712,6 +737,6 @@ void test_output_record(void)
 		longer_than_ring();
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
 		if (test__start_subtest(bad[i].name))
-			not_loaded(bad[i].name, bad[i].why);
+			not_loaded(bad[i].name, bad[i].extended, bad[i].why);
 	sched_setaffinity(0, sizeof(all), &all);
 }

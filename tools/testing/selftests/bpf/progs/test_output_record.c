@@ -188,6 +188,28 @@ int output_iter(void *ctx)
 	return bpf_output_record((void *)&ring, &rec, sizeof(rec), NULL, NULL);
 }
 
+/* So do LSM programs, and extensions of their functions. */
+__noinline int of_lsm(int i)
+{
+	asm volatile("");
+	return i;
+}
+
+SEC("?lsm/bpf_map")
+int calls_of_lsm(void *ctx)
+{
+	of_lsm(0);
+	return 0;
+}
+
+SEC("?freplace/of_lsm")
+int output_for_lsm(int i)
+{
+	struct record rec = { .size = sizeof(rec) };
+
+	return bpf_output_record((void *)&ring, &rec, sizeof(rec), NULL, NULL);
+}
+
 /* The memory is smaller than the size. */
 SEC("?tp/syscalls/sys_enter_getpgid")
 int output_beyond(void *ctx)
