@@ -124,6 +124,9 @@
 /* Minimum number of blocks at creation; with block 0 they fill a page. */
 #define STACK_FILL_MIN		31U
 
+/* Lines searched for stacks to evict where memory is short; 32 KiB. */
+#define STACK_EVICT_LINES	512U
+
 /* Never 0, so the cell of index 0, generation 0 differs from a free cell. */
 static u32 hash_tag(u64 hash)
 {
@@ -673,18 +676,19 @@ static int claim_finish(struct bpf_stack_table *table, struct stack_claim *claim
 }
 
 /*
- * Remove a stored stack to make room for that of @key.  The search begins in the home
- * of @key, at a cell that its hash selects: always taking the first cell would often
- * evict the newest stack.
+ * Remove a stored stack to make room for that of @key.  The search begins in the line
+ * *@from, counted from the home of @key, at a cell that the hash of @key selects: always
+ * taking the first cell would often evict the newest stack.  Sets *@from to the line for
+ * the next search.
  */
 static bool evict_any(struct bpf_stack_table *table,
-		      const struct bpf_stack_key *key)
+		      const struct bpf_stack_key *key, u32 *from, u32 end)
 {
 	u32 home = tag_home(table, hash_tag(key->hash)), d, i, at, first;
 	u64 cell;
 
 	first = reciprocal_scale(key->hash >> 32, STACK_LINE - 1);
-	for (d = 0; d < table->nr_lines; d++) {
+	for (d = *from; d < end; d++) {
 		for (i = 0; i < STACK_LINE - 1; i++) {
 			at = line_add(table, home, d) * STACK_LINE + 1;
 			at += (first + i) % (STACK_LINE - 1);
@@ -694,6 +698,7 @@ static bool evict_any(struct bpf_stack_table *table,
 			if (!remove_stored(table, at, cell))
 				continue;
 			this_cpu_inc(table->stats->evicted);
+			*from = d;
 			return true;
 		}
 	}
@@ -757,6 +762,7 @@ static int make_room(struct bpf_stack_table *table,
 		     const struct bpf_stack_key *key, bool reuse)
 {
 	u64 count;
+	u32 line;
 	int id;
 
 	do {
@@ -770,7 +776,8 @@ static int make_room(struct bpf_stack_table *table,
 		id = find_again(table, key);
 		if (id >= 0)
 			return id;
-		if (reuse && evict_any(table, key))
+		line = 0;
+		if (reuse && evict_any(table, key, &line, table->nr_lines))
 			return 0;
 		/* Pairs with remove_stored(), whose cmpxchg follows the count. */
 		smp_rmb();
@@ -797,6 +804,53 @@ static int insert_rec(struct bpf_stack_table *table,
 	return -ENOMEM;
 }
 
+/* Remember that @id was stored with reuse, for evict_newest(); a lost update does no harm. */
+static void note_newest(struct bpf_stack_table *table, u32 id)
+{
+	u32 next = READ_ONCE(table->next_newest);
+
+	WRITE_ONCE(table->newest[next % STACK_TABLE_NEWEST],
+		   READ_ONCE(rec_of(table, id)->cell) / STACK_LINE);
+	WRITE_ONCE(table->next_newest, next + 1);
+}
+
+/* As evict_any(), but search only where the newest stacks were stored. */
+static bool evict_newest(struct bpf_stack_table *table, const struct bpf_stack_key *key)
+{
+	u32 home = tag_home(table, hash_tag(key->hash)), i, line;
+
+	for (i = 0; i < STACK_TABLE_NEWEST; i++) {
+		line = line_distance(table, home, READ_ONCE(table->newest[i]));
+		if (evict_any(table, key, &line, line + 1))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * As rec_new(), but evict other stacks, which give their memory back, if memory is short.  Each
+ * has at least one block, so no more than the new stack needs are evicted.  In a table that is
+ * almost empty, the search gives up and takes the newest stacks: other contexts may be waiting
+ * for this one.
+ */
+static noinline struct bpf_stack_rec *rec_new_evict(struct bpf_stack_table *table,
+						    const struct bpf_stack_key *key)
+{
+	u32 tries = DIV_ROUND_UP(key->nr, STACK_BLOCK_WORDS), line = 0;
+	u32 end = min(table->nr_lines, STACK_EVICT_LINES);
+	struct bpf_stack_rec *rec = NULL;
+
+	while (!rec && tries--) {
+		if (!evict_any(table, key, &line, end)) {
+			line = end;
+			if (!evict_newest(table, key))
+				break;
+		}
+		rec = rec_new(table, key);
+	}
+	return rec;
+}
+
 /* Insert the stack of @key, which a lookup has just missed. */
 static noinline int insert_key(struct bpf_stack_table *table,
 			       const struct bpf_stack_key *key, bool reuse)
@@ -812,6 +866,8 @@ static noinline int insert_key(struct bpf_stack_table *table,
 	}
 	do {
 		rec = rec_new(table, key);
+		if (unlikely(!rec) && reuse)
+			rec = rec_new_evict(table, key);
 		if (unlikely(!rec)) {
 			this_cpu_inc(table->stats->lost_nomem);
 			return -ENOMEM;
@@ -829,6 +885,8 @@ static noinline int insert_key(struct bpf_stack_table *table,
 	} while (id == -ENOENT);
 	if (unlikely(id == -ENOMEM))
 		this_cpu_inc(table->stats->lost_nomem);
+	else if (reuse && id >= 0)
+		note_newest(table, id);
 	return id;
 }
 
@@ -836,7 +894,7 @@ static noinline int insert_key(struct bpf_stack_table *table,
  * bpf_stack_table_get - look up a stack, and store it if it is new
  * @table:	Table to search.
  * @key:	Stack to look up.
- * @reuse:	Evict another stack if the table is full.
+ * @reuse:	Evict another stack if the table is full, or several if memory is short.
  *
  * Context: Any, NMI included.
  * Return: the id of the stack, or -ENOMEM if the table is full or no memory is
@@ -1005,6 +1063,22 @@ int bpf_stack_table_read(const struct bpf_stack_table *table, u32 id,
 }
 
 /**
+ * bpf_stack_table_at - the stack at an index
+ * @table:	Table to read.
+ * @index:	Index, less than @table's nr_index.
+ *
+ * Context: Any, NMI included.
+ * Return: the id of the stack that is stored there, or -ENOENT if there is none.
+ */
+int bpf_stack_table_at(const struct bpf_stack_table *table, u32 index)
+{
+	u32 id = READ_ONCE(table->recs[index].id), at;
+	u64 cell;
+
+	return stored_get(table, id, &at, &cell) ? id : -ENOENT;
+}
+
+/**
  * bpf_stack_table_next - iterate over the stored stacks
  * @table:	Table to read.
  * @after:	Index to continue after, with or without a stack; -1 to begin.
@@ -1017,12 +1091,12 @@ int bpf_stack_table_read(const struct bpf_stack_table *table, u32 id,
  */
 int bpf_stack_table_next(const struct bpf_stack_table *table, s64 after)
 {
-	u32 index, at, id;
-	u64 cell;
+	u32 index;
+	int id;
 
 	for (index = after + 1; index < table->nr_index; index++) {
-		id = READ_ONCE(table->recs[index].id);
-		if (stored_get(table, id, &at, &cell))
+		id = bpf_stack_table_at(table, index);
+		if (id >= 0)
 			return id;
 	}
 	return -ENOENT;

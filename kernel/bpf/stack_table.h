@@ -7,6 +7,9 @@
 /* With more entries an id would have too few bits left for its generation. */
 #define BPF_STACK_TABLE_MAX_ENTRIES	BIT(27)
 
+/* Number of stacks whose place a table remembers, for when it must evict some. */
+#define STACK_TABLE_NEWEST	16
+
 /**
  * struct bpf_stack_stats - counters of a table, one set per CPU
  * @hits:	Lookups and insertions that found the stack already stored.
@@ -17,8 +20,6 @@
  * @lost_nomem:	Stacks not stored because no memory was available.
  * @lost_nested:	Stacks not taken because the CPU had no callchain entry left;
  *		counted by the map.
- * @lost_busy:	Stacks not stored because no build id could be looked up; counted by
- *		the map.
  * @truncated:	Stacks deeper than the map's value; counted by the map.
  * @races:	Claims given up in favour of another claim for the same stack.
  */
@@ -30,7 +31,6 @@ struct bpf_stack_stats {
 	u64 lost_full;
 	u64 lost_nomem;
 	u64 lost_nested;
-	u64 lost_busy;
 	u64 truncated;
 	u64 races;
 };
@@ -83,6 +83,8 @@ struct bpf_stack_key {
  * @max_entries: Maximum number of stacks.
  * @count:	Lower half: number of stacks stored now.  Upper half: number of stacks
  *		removed so far.  See bpf_stack_count().
+ * @newest:	Lines of the stacks that were stored last with reuse.
+ * @next_newest: Number of such stacks, whose lowest bits are the next index in @newest.
  * @free:	Two lists of free records, see rec_take().
  * @turn:	If even, records are taken from the first list and put on the second;
  *		if odd, the other way round.
@@ -102,6 +104,8 @@ struct bpf_stack_table {
 	u32 max_entries;
 
 	atomic64_t count ____cacheline_aligned_in_smp;
+	u32 newest[STACK_TABLE_NEWEST];
+	u32 next_newest;
 	atomic64_t free[2] ____cacheline_aligned_in_smp;
 	u32 turn;
 	struct bpf_stack_pool pool;
@@ -122,6 +126,7 @@ int bpf_stack_table_copy(const struct bpf_stack_table *table, u32 id,
 int bpf_stack_table_words(const struct bpf_stack_table *table, u32 id);
 int bpf_stack_table_read(const struct bpf_stack_table *table, u32 id,
 			 u32 off, void *to, u32 len);
+int bpf_stack_table_at(const struct bpf_stack_table *table, u32 index);
 int bpf_stack_table_next(const struct bpf_stack_table *table, s64 after);
 int bpf_stack_table_delete(struct bpf_stack_table *table, u32 id);
 

@@ -19,14 +19,15 @@
  * @table:	Table of the map's stacks.
  * @recent:	With build ids: {half of the hash of the addresses:32, id:32} of recent
  *		stacks, indexed by the other half of the hash.
- * @sweep:	{number of keys deleted in order:31, one of them was no id:1}, see
- *		stack_map_is_swept().
+ * @sweep:	Number of keys that have been deleted in order, see stack_map_swept().
+ * @passed:	Indexes of the stacks that this sweep has passed without deleting them.
  * @reserved:	Set if the map owes a perf_callchain_unreserve().
  */
 struct bpf_stack_map {
 	struct bpf_map map;
 	struct bpf_stack_table table;
 	atomic64_t *recent;
+	unsigned long *passed;
 	u32 sweep;
 	bool reserved;
 };

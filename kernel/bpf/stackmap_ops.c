@@ -108,6 +108,10 @@ static struct bpf_map *stack_map_alloc(union bpf_attr *attr)
 	err = stack_map_init_table(smap, attr, node);
 	if (err)
 		goto free_smap;
+	err = -ENOMEM;
+	smap->passed = bpf_map_area_alloc(bitmap_size(smap->table.nr_index), node);
+	if (!smap->passed)
+		goto free_table;
 	err = stack_map_get_buffers(smap);
 	if (err)
 		goto free_table;
@@ -116,6 +120,7 @@ static struct bpf_map *stack_map_alloc(union bpf_attr *attr)
 free_table:
 	bpf_stack_table_destroy(&smap->table);
 free_smap:
+	bpf_map_area_free(smap->passed);
 	bpf_map_area_free(smap->recent);
 	bpf_map_area_free(smap);
 	return ERR_PTR(err);
@@ -128,6 +133,7 @@ static void stack_map_free(struct bpf_map *map)
 
 	bpf_stack_table_destroy(&smap->table);
 	stack_map_put_buffers(smap);
+	bpf_map_area_free(smap->passed);
 	bpf_map_area_free(smap->recent);
 	bpf_map_area_free(smap);
 }
@@ -147,45 +153,53 @@ static long stack_map_update_elem(struct bpf_map *map, void *key, void *value,
 /* Called from syscall */
 int bpf_stackmap_copy(struct bpf_map *map, void *key, void *value)
 {
+	struct bpf_stack_map *smap = to_stack_map(map);
 	int ret;
 
+	if (READ_ONCE(smap->sweep))
+		WRITE_ONCE(smap->sweep, 0);
 	guard(rcu)();
-	ret = bpf_stack_table_copy(&to_stack_map(map)->table, *(u32 *)key,
-				   value, map->value_size / sizeof(u64));
+	ret = bpf_stack_table_copy(&smap->table, *(u32 *)key, value,
+				   map->value_size / sizeof(u64));
 	return ret < 0 ? ret : 0;
-}
-
-static void stack_map_clear(struct bpf_stack_table *table)
-{
-	int id = bpf_stack_table_next(table, -1);
-
-	while (id >= 0) {
-		bpf_stack_table_delete(table, id);
-		id = bpf_stack_table_next(table, bpf_stack_table_index(table, id));
-	}
 }
 
 /*
  * Some tools empty the map as if it were an array: they delete the keys 0 to
  * max_entries - 1 in this order (bcc's BPFStackTable::clear_table_non_atomic()).  Once
  * stacks have been deleted, ids are no longer limited to these numbers, and such a
- * sweep would leave stacks behind.  So detect a sweep, and whether it met a key that
- * was no id.  Returns true for the last delete of such a sweep: the caller then
- * deletes all stacks that are left.
+ * sweep would leave stacks behind.  So note which stacks a sweep passes, that is, those
+ * whose index is the key or, beyond the last key, differs by max_entries.  Returns true
+ * for the last key: the caller then deletes the noted stacks.  Stacks that are stored
+ * behind the sweep stay, as they would in an array.
  *
- * A tool that deletes only ids it has read misses no key, so it never triggers this.
- * Two simultaneous sweeps count as one sweep or as none.
+ * A tool that reads stacks while it deletes keys has not read the stacks it passes, so
+ * bpf_stackmap_copy() ends the sweep.  Two simultaneous sweeps count as one or as none.
  */
-static bool stack_map_is_swept(struct bpf_stack_map *smap, u32 key, bool missed)
+static bool stack_map_sweep(struct bpf_stack_map *smap, u32 key)
 {
-	u32 sweep = READ_ONCE(smap->sweep);
+	const u32 end = smap->map.max_entries;
+	u32 index;
+	int id;
 
-	if (key >= smap->map.max_entries || (key && key != sweep >> 1))
+	/* A sweep of one key cannot be told from another delete. */
+	if (key >= end || end == 1 || (key && key != READ_ONCE(smap->sweep)))
 		return false;
-	missed |= key && sweep % 2;
-	key++;
-	WRITE_ONCE(smap->sweep, key << 1 | missed);
-	return missed && key > 1 && key == smap->map.max_entries;
+	for (index = key; index < smap->table.nr_index; index += end) {
+		id = bpf_stack_table_at(&smap->table, index);
+		assign_bit(index, smap->passed, id >= 0 && id != key);
+	}
+	WRITE_ONCE(smap->sweep, key + 1);
+	return key + 1 == end;
+}
+
+static void stack_map_delete_passed(struct bpf_stack_map *smap)
+{
+	u32 index;
+
+	for_each_set_bit(index, smap->passed, smap->table.nr_index)
+		bpf_stack_table_delete(&smap->table,
+				       bpf_stack_table_at(&smap->table, index));
 }
 
 /* Called from syscall */
@@ -193,14 +207,16 @@ static long stack_map_delete_elem(struct bpf_map *map, void *key)
 {
 	struct bpf_stack_map *smap = to_stack_map(map);
 	u32 id = *(u32 *)key;
+	bool swept;
 	int err;
 
 	if (id > INT_MAX)
 		return -E2BIG;
 	guard(rcu)();
+	swept = stack_map_sweep(smap, id);
 	err = bpf_stack_table_delete(&smap->table, id);
-	if (stack_map_is_swept(smap, id, err))
-		stack_map_clear(&smap->table);
+	if (swept)
+		stack_map_delete_passed(smap);
 	return err;
 }
 
@@ -301,6 +317,7 @@ static u64 stack_map_mem_usage(const struct bpf_map *map)
 
 	smap = container_of(map, const struct bpf_stack_map, map);
 	return sizeof(*smap) + bpf_stack_table_bytes(&smap->table) +
+	       bitmap_size(smap->table.nr_index) +
 	       (smap->recent ? STACK_MAP_RECENT * sizeof(*smap->recent) : 0);
 }
 
@@ -322,12 +339,11 @@ void bpf_stackmap_show_fdinfo(const struct bpf_map *map, struct seq_file *m)
 		   "stacks_lost_full:\t%llu\n"
 		   "stacks_lost_nomem:\t%llu\n"
 		   "stacks_lost_nested:\t%llu\n"
-		   "stacks_lost_busy:\t%llu\n"
 		   "stacks_races:\t%llu\n",
 		   bpf_stack_table_count(&smap->table), stats.stored,
 		   stats.hits, stats.deleted, stats.evicted, stats.truncated,
 		   stats.lost_full, stats.lost_nomem, stats.lost_nested,
-		   stats.lost_busy, stats.races);
+		   stats.races);
 }
 
 BTF_ID_LIST_SINGLE(stack_trace_map_btf_ids, struct, bpf_stack_map)

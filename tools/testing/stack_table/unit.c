@@ -429,24 +429,50 @@ static bool no_memory(void)
 }
 
 /*
- * An insertion without memory must not evict a stack.  Nor must an insertion of a stack
- * that is already stored.
+ * With memory for no more stacks, a new one must replace others, as many as it needs; a
+ * stack that is already stored must replace none.
  */
 static bool reuse_without_memory(void)
 {
 	struct bpf_stack_table table = {};
+	struct bpf_stack_stats stats;
+	int id = -1;
 
-	EXPECT_EQ(bpf_stack_table_init(&table, 2, 127, 0, 0), 0);
+	EXPECT_EQ(bpf_stack_table_init(&table, 64, 127, 0, 0), 0);
 	shim_no_memory = true;
-	EXPECT_EQ(get(&table, 0), 0);
-	EXPECT_EQ(get(&table, 1), 1);
-	EXPECT_EQ(get_depth(&table, 2, 40 * STACK_BLOCK_WORDS, true), -ENOMEM);
-	EXPECT_EQ(get_depth(&table, 0, stack_depth(0), true), 0);
-	EXPECT_EQ(bpf_stack_table_stats(&table).evicted, 0);
-	EXPECT(id_is(&table, 0, 0));
-	EXPECT(id_is(&table, 1, 1));
+	for (u32 i = 0; i < 1000; i++) {
+		id = get_depth(&table, i, stack_depth(i), true);
+		EXPECT(id_is(&table, id, i));
+	}
+	stats = bpf_stack_table_stats(&table);
+	EXPECT_EQ(stats.stored, 1000);
+	EXPECT_EQ(stats.lost_nomem, 0);
+	EXPECT_EQ(stats.evicted, 1000 - bpf_stack_table_count(&table));
+	EXPECT(bpf_stack_table_count(&table) < 64);
+	EXPECT_EQ(get_depth(&table, 999, stack_depth(999), true), id);
+	EXPECT_EQ(bpf_stack_table_stats(&table).evicted, stats.evicted);
+	/* The longest stack replaces no more than it has blocks. */
+	EXPECT(get_depth(&table, 1000, 127, true) >= 0);
+	EXPECT(bpf_stack_table_stats(&table).evicted - stats.evicted <= blocks_of(127));
+	/* Without the flag, nothing is replaced. */
+	EXPECT_EQ(get_depth(&table, 1001, 127, false), -ENOMEM);
 	shim_no_memory = false;
-	EXPECT(consistent(&table, 2));
+	EXPECT(consistent(&table, bpf_stack_table_count(&table)));
+	bpf_stack_table_destroy(&table);
+	return true;
+}
+
+/* The same in a large table, most of which is empty. */
+static bool reuse_in_sparse_table(void)
+{
+	struct bpf_stack_table table = {};
+
+	EXPECT_EQ(bpf_stack_table_init(&table, 1 << 20, 127, 0, 0), 0);
+	shim_no_memory = true;
+	for (u32 i = 0; i < 3000; i++)
+		EXPECT(get_depth(&table, i, 3 + i * 13 % 35, true) >= 0);
+	EXPECT_EQ(bpf_stack_table_stats(&table).lost_nomem, 0);
+	shim_no_memory = false;
 	bpf_stack_table_destroy(&table);
 	return true;
 }
@@ -754,7 +780,8 @@ static const struct {
 	{ "reuse: one for one", reuse },
 	{ "iteration with deletion", iteration },
 	{ "no memory", no_memory },
-	{ "no memory: reuse evicts nothing", reuse_without_memory },
+	{ "no memory: reuse evicts what it needs", reuse_without_memory },
+	{ "no memory: reuse in a sparse table", reuse_in_sparse_table },
 	{ "a filled table takes all without the worker", filled },
 	{ "the worker keeps ahead of deep stacks", grows },
 	{ "probes: short at any load and after churn", probes },

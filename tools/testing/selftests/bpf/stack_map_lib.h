@@ -330,6 +330,15 @@ static inline long long number_in(const char *path, const char *key)
 	return value;
 }
 
+/* As number_in(), in a file of the control group whose directory is open as @cgroup. */
+static inline long long number_of_group(int cgroup, const char *file, const char *key)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", cgroup, file);
+	return number_in(path, key);
+}
+
 static inline bool write_to(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY);

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <link.h>
 #include <linux/bpf.h>
+#include <linux/perf_event.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -298,6 +299,57 @@ TEST_F(build_id, busy_address_space_loses_no_stack)
 		       lost, degraded, busy.rounds);
 	EXPECT_EQ(0, lost);
 	EXPECT_EQ(0, wrong);
+}
+
+/* The number of samples to wait for, and the flag that ends the wait */
+struct waiter {
+	const struct stacks *stacks;
+	__u32 spinning;
+};
+
+static void *end_spin(void *data)
+{
+	struct waiter *waiter = data;
+
+	for (int i = 0; i < 600 && waiter->stacks->skel->bss->samples < 300; i++)
+		usleep(100000);
+	*(volatile __u32 *)&waiter->spinning = 0;
+	return NULL;
+}
+
+/* With interrupts off, too, and if the map is more than half full. */
+TEST_F(build_id, busy_address_space_loses_no_sample)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK,
+		.size = sizeof(attr), .sample_period = 1000000, .exclude_kernel = 1,
+	};
+	struct stacks stacks;
+	struct waiter waiter = { .stacks = &stacks };
+	pthread_t remapper, ender;
+	struct bpf_link *link;
+	struct busy busy = {};
+	int fd;
+
+	ASSERT_EQ(0, stacks_open(&stacks, 256, ROOM, BPF_F_STACK_BUILD_ID, STACKS_SAMPLE));
+	for (unsigned int i = 0; i < 200; i++)
+		stacks_take(&stacks, 0, i, DEPTH, USER);
+	fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	ASSERT_LE(0, fd);
+	link = bpf_program__attach_perf_event(stacks.skel->progs.sample, fd);
+	ASSERT_NE(NULL, link);
+	ASSERT_EQ(0, pthread_create(&remapper, NULL, remap, &busy));
+	ASSERT_EQ(0, pthread_create(&ender, NULL, end_spin, &waiter));
+	stacks_spin(1000, DEPTH, &waiter.spinning, 1);
+	pthread_join(ender, NULL);
+	busy.stop = true;
+	pthread_join(remapper, NULL);
+	ksft_print_msg("figure busy samples: %llu of %llu lost\n", stacks.skel->bss->samples_error,
+		       stacks.skel->bss->samples);
+	EXPECT_LE(300, stacks.skel->bss->samples);
+	EXPECT_EQ(0, stacks.skel->bss->samples_error);
+	bpf_link__destroy(link);
+	stacks_close(&stacks);
 }
 
 TEST_HARNESS_MAIN

@@ -5,6 +5,7 @@
  */
 #include <dirent.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <test_progs.h>
 #include "cgroup_helpers.h"
@@ -41,19 +42,10 @@ static void read_files(void)
 	}
 }
 
-/* The number after @key in @file of the control group, or -1 */
-static long long number_of(int cgroup, const char *file, const char *key)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", cgroup, file);
-	return number_in(path, key);
-}
-
 static bool is_full(int cgroup)
 {
-	return number_of(cgroup, "memory.current", "") > LIMIT - (2 << 20) &&
-	       number_of(cgroup, "memory.stat", "file ") > LIMIT / 2;
+	return number_of_group(cgroup, "memory.current", "") > LIMIT - (2 << 20) &&
+	       number_of_group(cgroup, "memory.stat", "file ") > LIMIT / 2;
 }
 
 /* Retry, as the reader's own reclaim may keep the group below its limit for a moment. */
@@ -161,10 +153,52 @@ close:
 	close(cgroup);
 }
 
+/*
+ * In a child, whose memory cannot be reclaimed: with BPF_F_REUSE_STACKID, new stacks must
+ * replace others if there is no memory for more.
+ */
+static int reuse_in_full_group(int cgroup)
+{
+	unsigned int lost = 0;
+	struct stacks stacks;
+	char limit[32];
+
+	if (stacks_open(&stacks, ENTRIES, MAP_DEPTH, BPF_F_NO_PREALLOC, 0) ||
+	    mlockall(MCL_CURRENT | MCL_FUTURE))
+		return 101;
+	snprintf(limit, sizeof(limit), "%lld",
+		 number_of_group(cgroup, "memory.current", "") + (128 << 10));
+	if (write_cgroup_file_parent(GROUP, "memory.max", limit))
+		return 102;
+	for (uint32_t i = 0; i < 3000; i++)
+		lost += stacks_take(&stacks, 0, i, stacks_depth(i),
+				    BPF_F_USER_STACK | BPF_F_REUSE_STACKID) < 0;
+	return lost > 100 ? 100 : lost;
+}
+
+static void test_reuse(void)
+{
+	int cgroup = test__join_cgroup(GROUP), status = -1;
+	pid_t pid;
+
+	if (!ASSERT_OK_FD(cgroup, "cgroup") ||
+	    !ASSERT_OK(write_cgroup_file(GROUP, "memory.max", "max"), "limit"))
+		return;
+	pid = fork();
+	if (!pid)
+		_exit(reuse_in_full_group(cgroup));
+	ASSERT_EQ(waitpid(pid, &status, 0), pid, "waitpid");
+	ASSERT_TRUE(WIFEXITED(status), "exited");
+	ASSERT_EQ(WEXITSTATUS(status), 0, "lost");
+	close(cgroup);
+}
+
 void serial_test_stack_map_pressure(void)
 {
 	run("create", test_create);
 	run("burst", test_burst);
 	run("deep", test_deep);
 	run("no_prealloc", test_no_prealloc);
+	if (test__start_subtest("reuse"))
+		test_reuse();
 }

@@ -534,6 +534,95 @@ static void test_readers(struct filled *self)
 	ASSERT_EQ(changed, 0, "changed");
 }
 
+/* Store and delete stacks until no index has an id below ENTRIES any more. */
+static bool age(struct filled *self)
+{
+	uint32_t key;
+	long id;
+
+	if (!delete_all(self))
+		return false;
+	for (uint32_t i = 0; i < 4 * ENTRIES; i++) {
+		id = stacks_take(&self->stacks, 0, 200000 + i, 3, USER);
+		key = id;
+		if (id >= 0)
+			bpf_map_delete_elem(self->stacks.fd, &key);
+	}
+	return true;
+}
+
+/* Store STORED stacks with the seeds from @first on.  Returns the number of new ids. */
+static uint32_t store(struct filled *self, uint32_t first, uint32_t *ids)
+{
+	uint32_t stored = 0;
+
+	for (uint32_t i = 0; i < STORED; i++) {
+		long id = stacks_take(&self->stacks, 0, first + i, depth_of(i), USER);
+
+		if (id >= 0)
+			ids[stored++] = id;
+	}
+	return stored;
+}
+
+static uint32_t still_stored(const struct filled *self, const uint32_t *ids, uint32_t nr)
+{
+	uint32_t left = 0, seed;
+
+	for (uint32_t i = 0; i < nr; i++)
+		left += !stacks_read(&self->stacks, ids[i], &seed);
+	return left;
+}
+
+/*
+ * A tool that deletes all keys below max_entries must empty the map, whatever the ids, but
+ * for stacks that are stored behind it.
+ */
+static void test_sweep(struct filled *self)
+{
+	uint32_t before[STORED], behind[STORED], nr, nr_behind = 0, key;
+
+	if (!age(self))
+		return;
+	nr = store(self, 300000, before);
+	ASSERT_GT(nr, 0, "stored");
+	for (key = 0; key < ENTRIES; key++) {
+		if (key == ENTRIES - 1)
+			nr_behind = store(self, 400000, behind);
+		bpf_map_delete_elem(self->stacks.fd, &key);
+	}
+	ASSERT_EQ(still_stored(self, before, nr), 0, "swept");
+	ASSERT_GT(nr_behind, 0, "stored_behind");
+	/* One of them may be at the last key. */
+	ASSERT_GE(still_stored(self, behind, nr_behind), nr_behind - 1, "behind");
+}
+
+/*
+ * A reader that takes one key after the other must not delete stacks that it has not read,
+ * also if the program stores new ones behind it.
+ */
+static void test_drain(struct filled *self)
+{
+	uint32_t ids[STORED], nr = 0, key, taken = 0;
+	uint64_t value[ROOM];
+	bool is_taken;
+
+	for (int round = 0; round < 3; round++) {
+		for (key = 0; key < ENTRIES; key++) {
+			if (key == ENTRIES / 2) {
+				nr = store(self, 300000 + round * STORED, ids);
+				taken = 0;
+			}
+			is_taken = !bpf_map_lookup_elem(self->stacks.fd, &key, value);
+			bpf_map_delete_elem(self->stacks.fd, &key);
+			for (uint32_t i = 0; is_taken && i < nr; i++)
+				taken += ids[i] == key;
+		}
+		ASSERT_GT(nr, 0, "stored");
+		ASSERT_EQ(still_stored(self, ids, nr), nr - taken, "unread");
+	}
+}
+
 static int create(uint32_t key_size, uint32_t value_size, uint32_t entries, uint32_t flags)
 {
 	DECLARE_LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = flags);
@@ -589,6 +678,8 @@ void test_stack_map_syscall(void)
 	run("batch_lookup_and_delete", test_batch_lookup_and_delete);
 	run("batch_errors", test_batch_errors);
 	run("batch_fault", test_batch_fault);
+	run("sweep", test_sweep);
+	run("drain", test_drain);
 	run("frozen", test_frozen);
 	run("readers", test_readers);
 	if (test__start_subtest("create"))
