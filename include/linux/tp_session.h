@@ -35,21 +35,32 @@ struct tp_session {
 	struct rcu_head			rcu;
 };
 
+/* Set in the number of a hit, which differs from the address of a session. */
+#define TP_SESSION_HIT		1UL
+/* Set in the address of a struct tp_session_list. */
+#define TP_SESSION_LIST		2UL
+
 int tp_session_join(struct perf_event *event);
 void tp_session_leave(struct perf_event *event);
 
+int tp_session_share(struct tp_session **attached, struct tp_session *session);
+bool tp_session_unshare(struct tp_session **attached, const struct tp_session *session);
+void tp_session_free_list(struct tp_session *attached);
+
 u64 tp_session_drop_too(struct tp_session *session, int rctx, u64 dropped);
+bool tp_session_drops_too(const struct tp_session *session, int rctx, u64 dropped);
 
 /**
  * tp_session_drop - drop a hit for the events of a session
- * @session:	Session of the program that dropped the hit.  NULL drops it for none.
+ * @session:	Session of the program that dropped the hit, or the list that
+ *		tp_session_share() has made.  NULL drops the hit for none.
  * @rctx:	Recursion context of the hit, which the hit owns until it ends.
  * @dropped:	Previous return value for this hit, or 0 if no session has dropped it.
  *
  * Context: Any, with preemption disabled.
  * Return: the value to pass to tp_session_drops().  This is 0 if no session dropped the
- * hit, the address of the session if only one did, otherwise an odd number that no
- * other hit in this context of this CPU has had.
+ * hit, the address of the session or list if one program did, otherwise an odd number
+ * that no other hit in this context of this CPU has had.
  */
 static __always_inline u64 tp_session_drop(struct tp_session *session, int rctx,
 					   u64 dropped)
@@ -79,8 +90,8 @@ static __always_inline bool tp_session_drops(const struct perf_event *event, int
 		return false;
 	if (dropped == (unsigned long)session)
 		return true;
-	return unlikely(dropped & 1) && session &&
-	       this_cpu_ptr(session->verdicts)->dropped[rctx] == dropped;
+	return unlikely(dropped & (TP_SESSION_HIT | TP_SESSION_LIST)) && session &&
+	       tp_session_drops_too(session, rctx, dropped);
 }
 
 /**

@@ -10,6 +10,9 @@
  * hit, with one comparison for each event.  If several sessions drop a hit, it gets a
  * number, each of these sessions remembers the number, and perf compares it.  The cost
  * does not grow with the number of sessions, and no state must be cleared afterwards.
+ *
+ * If several processes attach the same program to the same tracepoint, it runs once for
+ * each hit and decides for all their sessions: the attachment has a list of them.
  */
 #include <linux/hashtable.h>
 #include <linux/mutex.h>
@@ -21,6 +24,13 @@
 
 static DEFINE_MUTEX(sessions_mutex);
 static DEFINE_HASHTABLE(sessions, 6);
+
+/* The sessions that share an attachment; NULL for those that have left. */
+struct tp_session_list {
+	struct rcu_head		rcu;
+	unsigned int		nr;
+	struct tp_session	*session[] __counted_by(nr);
+};
 
 /* Number of the last hit on this CPU that several sessions dropped, by context. */
 static DEFINE_PER_CPU(struct tp_verdict, last_hit);
@@ -139,11 +149,125 @@ void tp_session_leave(struct perf_event *event)
 		call_rcu(&session->rcu, session_free_rcu);
 }
 
+/* The list at the tagged address @attached, or NULL if that is a session. */
+static struct tp_session_list *session_list(u64 attached)
+{
+	if (!(attached & TP_SESSION_LIST))
+		return NULL;
+	return (struct tp_session_list *)(unsigned long)(attached - TP_SESSION_LIST);
+}
+
+/**
+ * tp_session_share - let a program that is attached filter one more session
+ * @attached:	Session of the attachment, or list of its sessions.  Hits may use it
+ *		meanwhile.
+ * @session:	Session to add.
+ *
+ * After success, the caller must call tp_session_unshare().  It serialises all changes
+ * of an attachment.
+ *
+ * Context: Process context.  May sleep.
+ * Return: 0; -EEXIST if the program filters @session already; -ENOMEM if memory is short.
+ */
+int tp_session_share(struct tp_session **attached, struct tp_session *session)
+{
+	struct tp_session_list *list = session_list((unsigned long)*attached), *new;
+	struct tp_session **from = list ? list->session : attached;
+	unsigned int nr = list ? list->nr : 1, i, room = nr;
+
+	for (i = 0; i < nr; i++) {
+		if (from[i] == session)
+			return -EEXIST;
+		if (!from[i])
+			room = i;
+	}
+	if (room < nr) {
+		WRITE_ONCE(from[room], session);
+		return 0;
+	}
+	new = kzalloc(struct_size(new, session, 2 * nr), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!new)
+		return -ENOMEM;
+	new->nr = 2 * nr;
+	memcpy(new->session, from, nr * sizeof(*from));
+	new->session[nr] = session;
+	/* Hits read the list through its address. */
+	smp_store_release(attached, (void *)new + TP_SESSION_LIST);
+	if (list)
+		tp_session_free_list((void *)list + TP_SESSION_LIST);
+	return 0;
+}
+
+/**
+ * tp_session_unshare - end the use of a shared attachment
+ * @attached:	Session of the attachment, or list of its sessions.
+ * @session:	Session to remove.
+ *
+ * Context: Any.  The caller serialises all changes of an attachment.
+ * Return: true if other sessions use the attachment.  If none does, nothing is changed,
+ * and the caller must detach the program and call tp_session_free_list().
+ */
+bool tp_session_unshare(struct tp_session **attached, const struct tp_session *session)
+{
+	struct tp_session_list *list = session_list((unsigned long)*attached);
+	struct tp_session **own = NULL;
+	bool others = false;
+	unsigned int i;
+
+	for (i = 0; list && i < list->nr; i++) {
+		if (list->session[i] == session)
+			own = &list->session[i];
+		else if (list->session[i])
+			others = true;
+	}
+	if (own && others)
+		WRITE_ONCE(*own, NULL);
+	return others;
+}
+
+static void session_list_free_rcu(struct rcu_head *rcu)
+{
+	struct tp_session_list *list = container_of(rcu, struct tp_session_list, rcu);
+
+	kfree_rcu(list, rcu);
+}
+
+/**
+ * tp_session_free_list - free the sessions' list of a program that has been detached
+ * @attached:	Session that had the attachment, or list of sessions.
+ *
+ * Running hits may still use the list, which is freed after a grace period.
+ *
+ * Context: Any.
+ */
+void tp_session_free_list(struct tp_session *attached)
+{
+	struct tp_session_list *list = session_list((unsigned long)attached);
+
+	/* Sleepable BPF programs run under RCU Tasks Trace. */
+	if (IS_ENABLED(CONFIG_BPF_EVENTS) && list)
+		call_rcu_tasks_trace(&list->rcu, session_list_free_rcu);
+}
+
+/* Remember, in @attached or in the sessions of this list, that they dropped hit @number. */
+static void sessions_drop(u64 attached, int rctx, u64 number)
+{
+	struct tp_session_list *list = session_list(attached);
+	struct tp_session *session;
+	unsigned int i;
+
+	for (i = 0; i < (list ? list->nr : 1); i++) {
+		session = list ? READ_ONCE(list->session[i]) : (void *)(unsigned long)attached;
+		if (session)
+			this_cpu_ptr(session->verdicts)->dropped[rctx] = number;
+	}
+}
+
 /**
  * tp_session_drop_too - drop a hit for one more session
- * @session:	Session whose program dropped the hit; not the first one.
+ * @session:	Session or list of sessions whose program dropped the hit; not the first.
  * @rctx:	Recursion context of the hit.
- * @dropped:	Session that has dropped the hit so far, or the number of the hit.
+ * @dropped:	Session or list that has dropped the hit so far, or the number of the hit.
  *
  * Only tp_session_drop() calls this.
  *
@@ -152,17 +276,39 @@ void tp_session_leave(struct perf_event *event)
  */
 u64 tp_session_drop_too(struct tp_session *session, int rctx, u64 dropped)
 {
-	struct tp_session *first;
-	u64 *last;
+	u64 first = dropped, *last;
 
-	if (!(dropped & 1)) {
-		first = (struct tp_session *)(unsigned long)dropped;
+	if (!(first & TP_SESSION_HIT)) {
 		last = &this_cpu_ptr(&last_hit)->dropped[rctx];
-		/* Odd numbers differ from the addresses of sessions. */
-		dropped = (*last + 2) | 1;
+		dropped = (*last + 2) | TP_SESSION_HIT;
 		*last = dropped;
-		this_cpu_ptr(first->verdicts)->dropped[rctx] = dropped;
+		sessions_drop(first, rctx, dropped);
 	}
-	this_cpu_ptr(session->verdicts)->dropped[rctx] = dropped;
+	sessions_drop((unsigned long)session, rctx, dropped);
 	return dropped;
+}
+
+/**
+ * tp_session_drops_too - whether a session is one of several that dropped a hit
+ * @session:	The session.
+ * @rctx:	Recursion context of the hit.
+ * @dropped:	List of sessions that dropped the hit, or the number of the hit.
+ *
+ * Only tp_session_drops() calls this.
+ *
+ * Context: Any, with preemption disabled.
+ * Return: true if @session has dropped the hit.
+ */
+bool tp_session_drops_too(const struct tp_session *session, int rctx, u64 dropped)
+{
+	struct tp_session_list *list;
+	unsigned int i;
+
+	if (dropped & TP_SESSION_HIT)
+		return this_cpu_ptr(session->verdicts)->dropped[rctx] == dropped;
+	list = session_list(dropped);
+	for (i = 0; i < list->nr; i++)
+		if (READ_ONCE(list->session[i]) == session)
+			return true;
+	return false;
 }

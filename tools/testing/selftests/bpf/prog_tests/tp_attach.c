@@ -4,8 +4,12 @@
  * different cookies.
  */
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <test_progs.h>
+#include "cgroup_helpers.h"
+#include "stack_map_lib.h"
 #include "test_tp_attach.skel.h"
 #include "tp_event.h"
 
@@ -154,6 +158,58 @@ close:
 	close(fd);
 }
 
+#define GROUP	"/tp_attach"
+/* Enough that their arrays take more than the kernel charges ahead. */
+#define LINKS	400
+
+/* In a child, which an OOM kill may end: attach many, use all memory, and detach. */
+static int detach_in_full_group(struct test_tp_attach *skel, int cgroup)
+{
+	static struct bpf_link *links[LINKS];
+	char limit[32];
+	int i;
+
+	for (i = 0; i < LINKS; i++) {
+		LIBBPF_OPTS(bpf_tracepoint_opts, opts, .bpf_cookie = i + 1);
+
+		links[i] = bpf_program__attach_tracepoint_opts(skel->progs.count_by_cookie,
+							       "syscalls", "sys_enter_getpgid",
+							       &opts);
+		if (!links[i])
+			return 1;
+	}
+	/* What this uses cannot be reclaimed. */
+	if (mlockall(MCL_CURRENT | MCL_FUTURE))
+		return 2;
+	snprintf(limit, sizeof(limit), "%lld", number_of_group(cgroup, "memory.current", "") + 16384);
+	if (write_cgroup_file_parent(GROUP, "memory.max", limit))
+		return 3;
+	for (i = 0; i < LINKS; i++)
+		bpf_link__destroy(links[i]);
+	return 0;
+}
+
+/* A process that detaches programs must not meet the limit of its memory cgroup. */
+static void test_detach_without_memory(void)
+{
+	struct test_tp_attach *skel = test_tp_attach__open_and_load();
+	int cgroup = test__join_cgroup(GROUP), status = -1;
+	pid_t pid;
+
+	if (!ASSERT_OK_PTR(skel, "load") || !ASSERT_OK_FD(cgroup, "cgroup"))
+		goto end;
+	pid = fork();
+	if (!pid)
+		_exit(detach_in_full_group(skel, cgroup));
+	ASSERT_EQ(waitpid(pid, &status, 0), pid, "waitpid");
+	ASSERT_EQ(status, 0, "child");
+	ASSERT_EQ(number_of_group(cgroup, "memory.events", "oom "), 0, "oom");
+	write_cgroup_file(GROUP, "memory.max", "max");
+end:
+	close(cgroup);
+	test_tp_attach__destroy(skel);
+}
+
 /* Serial: other tests must not attach programs to the queried tracepoint. */
 void serial_test_tp_attach(void)
 {
@@ -163,4 +219,6 @@ void serial_test_tp_attach(void)
 		test_same_cookie();
 	if (test__start_subtest("many"))
 		test_many();
+	if (test__start_subtest("detach_without_memory"))
+		test_detach_without_memory();
 }

@@ -105,6 +105,18 @@ static struct test_tp_filter *filters_attach(const struct point *point, bool bot
 	return skel;
 }
 
+/* The program of filters_load(). */
+static struct bpf_program *loaded(struct test_tp_filter *skel)
+{
+	struct bpf_program *prog;
+
+	bpf_object__for_each_program(prog, skel->obj) {
+		if (bpf_program__fd(prog) >= 0)
+			break;
+	}
+	return prog;
+}
+
 /* Another process, which hits the tracepoint on request. */
 struct stranger {
 	pid_t pid;
@@ -116,10 +128,15 @@ struct counts {
 	long strangers, ours;
 };
 
-/* If @verdict is 0 or 1, the stranger attaches a program that returns it. */
-static bool stranger_start(struct stranger *stranger, const struct point *point, int verdict)
+/*
+ * If @verdict is 0 or 1, the stranger attaches a program that returns it.  Else, if @shared
+ * is given, it attaches that program, as its parent does.
+ */
+static bool stranger_start(struct stranger *stranger, const struct point *point, int verdict,
+			   struct test_tp_filter *shared)
 {
 	struct test_tp_filter *skel = NULL;
+	int fd;
 	long count = -1;
 	char byte;
 
@@ -135,6 +152,15 @@ static bool stranger_start(struct stranger *stranger, const struct point *point,
 			if (!skel)
 				_exit(1);
 			skel->bss->verdict_a = verdict;
+		}
+		if (shared) {
+			fd = event_open(point, 0, -1, false);
+			/* Older kernels refuse this, but the program filters all events. */
+			if (ioctl(fd, PERF_EVENT_IOC_SET_BPF,
+				  bpf_program__fd(loaded(shared))) && errno != EEXIST)
+				_exit(1);
+			/* The parent alone keeps its attachment. */
+			test_tp_filter__detach(shared);
 		}
 		/* Report that the stranger is ready. */
 		if (write(stranger->answer[1], "", 1) != 1 ||
@@ -199,7 +225,7 @@ static void test_events_of_others(const struct point *point)
 	if (!skel)
 		return;
 	skel->bss->verdict_a = 0;
-	if (stranger_start(&stranger, point, -1)) {
+	if (stranger_start(&stranger, point, -1, NULL)) {
 		skel->bss->watched = stranger.pid;
 		counts = stranger_hits(&stranger, point);
 		ASSERT_EQ(counts.strangers, HITS, "strangers");
@@ -223,13 +249,75 @@ static void test_two_sessions(const struct point *point)
 		struct counts counts;
 
 		skel->bss->verdict_a = verdict;
-		if (stranger_start(&stranger, point, !verdict)) {
+		if (stranger_start(&stranger, point, !verdict, NULL)) {
 			counts = stranger_hits(&stranger, point);
 			ASSERT_EQ(counts.strangers, !verdict * HITS, "strangers");
 			ASSERT_EQ(counts.ours, verdict * HITS, "ours");
 		}
 		stranger_end(&stranger);
 	}
+	test_tp_filter__destroy(skel);
+}
+
+/*
+ * Processes that attach the same program share its verdict.  It runs once for each hit,
+ * and stays for as long as one of them has it attached.
+ */
+static void test_same_program(const struct point *point)
+{
+	struct stranger strangers[3], other;
+	struct test_tp_filter *skel;
+	struct counts counts;
+	int i, kept;
+
+	skel = filters_attach(point, false);
+	if (!skel)
+		return;
+	for (kept = 0; kept < 2; kept++) {
+		skel->bss->verdict_a = kept;
+		for (i = 0; i < ARRAY_SIZE(strangers); i++) {
+			if (!stranger_start(&strangers[i], point, -1, skel))
+				goto end;
+		}
+		/* Another program drops the same hits for another process. */
+		if (!stranger_start(&other, point, 0, NULL))
+			goto end_other;
+		skel->bss->hits_a = 0;
+		for (i = 0; i < ARRAY_SIZE(strangers); i++) {
+			skel->bss->watched = strangers[i].pid;
+			counts = stranger_hits(&strangers[i], point);
+			ASSERT_EQ(counts.strangers, kept * HITS, "strangers");
+			ASSERT_EQ(counts.ours, kept * HITS, "ours");
+		}
+		ASSERT_EQ(skel->bss->hits_a, ARRAY_SIZE(strangers) * HITS, "once");
+		counts = stranger_hits(&other, point);
+		ASSERT_EQ(counts.strangers, 0, "other");
+end_other:
+		stranger_end(&other);
+		while (i-- > 0)
+			stranger_end(&strangers[i]);
+		ASSERT_EQ(count_hits(point), kept * HITS, "alone");
+	}
+	skel->bss->verdict_a = 0;
+	if (stranger_start(&strangers[0], point, -1, skel)) {
+		test_tp_filter__detach(skel);
+		skel->bss->watched = strangers[0].pid;
+		skel->bss->hits_a = 0;
+		counts = stranger_hits(&strangers[0], point);
+		ASSERT_EQ(counts.strangers, 0, "strangers_own");
+		ASSERT_EQ(counts.ours, HITS, "detached");
+		ASSERT_EQ(skel->bss->hits_a, HITS, "still_runs");
+	}
+	stranger_end(&strangers[0]);
+	skel->bss->watched = getpid();
+	skel->bss->hits_a = 0;
+	hit(point);
+	ASSERT_EQ(skel->bss->hits_a, 0, "gone");
+	goto destroy;
+end:
+	while (i >= 0)
+		stranger_end(&strangers[i--]);
+destroy:
 	test_tp_filter__destroy(skel);
 }
 
@@ -265,7 +353,7 @@ static void test_inherited_events(const struct point *point)
 	ASSERT_EQ(count_hits_of_child(point), 0, "dropped");
 	skel->bss->verdict_a = 1;
 	ASSERT_EQ(count_hits_of_child(point), HITS, "kept");
-	if (stranger_start(&stranger, point, 0))
+	if (stranger_start(&stranger, point, 0, NULL))
 		ASSERT_EQ(count_hits_of_child(point), HITS, "not_dropped_by_others");
 	stranger_end(&stranger);
 	test_tp_filter__destroy(skel);
@@ -278,19 +366,15 @@ static void test_inherited_events(const struct point *point)
 static void test_child_leaves_program(const struct point *point)
 {
 	struct test_tp_filter *skel = filters_load(point, false);
-	struct bpf_program *prog;
 	int fd = -1;
 	pid_t pid;
 
 	if (!skel)
 		return;
-	bpf_object__for_each_program(prog, skel->obj) {
-		if (bpf_program__fd(prog) >= 0)
-			break;
-	}
 	fd = event_open(point, 0, -1, true);
 	if (ASSERT_OK_FD(fd, "event") &&
-	    ASSERT_OK(ioctl(fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(prog)), "attach")) {
+	    ASSERT_OK(ioctl(fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(loaded(skel))),
+		      "attach")) {
 		pid = fork();
 		if (!pid)
 			_exit(0);
@@ -418,6 +502,7 @@ void serial_test_tp_filter(void)
 	run("own_events", test_own_events);
 	run("events_of_others", test_events_of_others);
 	run("two_sessions", test_two_sessions);
+	run("same_program", test_same_program);
 	run("inherited_events", test_inherited_events);
 	run("child_leaves_program", test_child_leaves_program);
 	run("verdicts_are_logical", test_verdicts_are_logical);

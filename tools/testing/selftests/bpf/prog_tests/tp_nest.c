@@ -3,7 +3,10 @@
  * Test tracepoint hits while another program runs on the CPU, or while a task there is in
  * a system call on a map: which programs run, and which are counted as missed.
  */
+#include <pthread.h>
 #include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <test_progs.h>
 #include "test_tp_nest.skel.h"
@@ -120,6 +123,34 @@ static void test_in_itself(void)
 }
 
 /*
+ * A program must not run in an interrupt of another one with which it shares a per-CPU
+ * map, but must run in other interrupts.
+ */
+static void test_with_same_buffer(void)
+{
+	struct bpf_link *call = NULL, *timer = NULL;
+	struct test_tp_nest *skel = nest_load();
+	time_t end = time(NULL) + SECONDS_MAX;
+
+	if (!skel)
+		return;
+	call = bpf_program__attach(skel->progs.linger_with_buffer);
+	timer = bpf_program__attach(skel->progs.tick_with_buffer);
+	if (ASSERT_OK_PTR(call, "call") && ASSERT_OK_PTR(timer, "timer")) {
+		while (time(NULL) < end &&
+		       (misses(skel->progs.tick_with_buffer) < ENOUGH ||
+			*(volatile __u64 *)&skel->bss->ticks < ENOUGH))
+			call_linger(skel);
+		ASSERT_GE(misses(skel->progs.tick_with_buffer), ENOUGH, "misses");
+		ASSERT_GE(skel->bss->ticks, ENOUGH, "ticks");
+		ASSERT_EQ(skel->bss->overwritten, 0, "overwritten");
+	}
+	bpf_link__destroy(timer);
+	bpf_link__destroy(call);
+	test_tp_nest__destroy(skel);
+}
+
+/*
  * Programs must run in interrupts of system calls on a map, where this task spends most
  * of its time.
  */
@@ -196,6 +227,63 @@ close:
 	close(fd);
 }
 
+/* A thread's stack, with memory above it that cannot be read */
+#define STACK_SIZE	(1 << 17)
+
+/* Samples with a copy of the stack, as far as it can be read */
+static void *rename_often(void *arg)
+{
+	struct perf_event_attr attr = {
+		.sample_period = 1,
+		.sample_type = PERF_SAMPLE_STACK_USER,
+		.sample_stack_user = STACK_SIZE / 4,
+	};
+	struct perf_event_attr faults = { .read_format = PERF_FORMAT_LOST };
+	struct { __u64 value, lost; } read_value = {};
+	int fd, fault_fd, i;
+	void *ring;
+
+	fd = tp_event_open(&attr, "task/task_rename", 0, -1);
+	fault_fd = tp_event_open(&faults, "exceptions/page_fault_kernel", 0, -1);
+	ring = mmap(NULL, 65 * getpagesize(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (ASSERT_OK_FD(fd, "event") && ASSERT_OK_FD(fault_fd, "faults") &&
+	    ASSERT_NEQ(ring, MAP_FAILED, "ring")) {
+		for (i = 0; i < ENOUGH; i++)
+			prctl(PR_SET_NAME, "test_progs");
+		ASSERT_EQ(tp_event_count(fd), ENOUGH, "renames");
+		ASSERT_EQ(read(fault_fd, &read_value, sizeof(read_value)),
+			  sizeof(read_value), "read");
+		ASSERT_EQ(read_value.lost, 0, "lost");
+	}
+	if (ring != MAP_FAILED)
+		munmap(ring, 65 * getpagesize());
+	close(fault_fd);
+	close(fd);
+	return NULL;
+}
+
+/*
+ * What perf does itself while it handles a hit is not lost to anybody.  Here it meets a
+ * page fault when it copies a stack.
+ */
+static void test_in_perf_itself(void)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	char *stack;
+
+	stack = mmap(NULL, 2 * STACK_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (!ASSERT_NEQ(stack, MAP_FAILED, "stack"))
+		return;
+	pthread_attr_init(&attr);
+	if (ASSERT_OK(mprotect(stack, STACK_SIZE, PROT_READ | PROT_WRITE), "mprotect") &&
+	    ASSERT_OK(pthread_attr_setstack(&attr, stack, STACK_SIZE), "setstack") &&
+	    ASSERT_OK(pthread_create(&thread, &attr, rename_often, NULL), "thread"))
+		pthread_join(thread, NULL);
+	pthread_attr_destroy(&attr);
+	munmap(stack, 2 * STACK_SIZE);
+}
+
 /* Serial, as the counters are per CPU. */
 void serial_test_tp_nest(void)
 {
@@ -212,6 +300,10 @@ void serial_test_tp_nest(void)
 		test_in_itself();
 	if (test__start_subtest("in_a_helper"))
 		test_in_a_helper();
+	if (test__start_subtest("in_perf_itself"))
+		test_in_perf_itself();
+	if (test__start_subtest("with_same_buffer"))
+		test_with_same_buffer();
 	if (test__start_subtest("in_map_call"))
 		test_in_map_call();
 	if (test__start_subtest("in_map_lock"))

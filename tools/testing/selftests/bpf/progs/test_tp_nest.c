@@ -18,6 +18,7 @@ int depth = 0;
 __u64 calls = 0;
 __u64 ticks = 0;
 __u64 ticks_inside = 0;
+__u64 overwritten = 0;
 int depth_max = 0;
 __u64 sum = 0;
 
@@ -46,6 +47,14 @@ struct {
 	__type(key, __u32);
 	__type(value, struct large);
 } larges SEC(".maps");
+
+/* A buffer of each CPU, which two programs use as if no other ran there. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} buffer SEC(".maps");
 
 static int turn(__u32 index, void *ctx)
 {
@@ -80,6 +89,38 @@ int tick(void *ctx)
 		return 1;
 	ticks++;
 	ticks_inside += inside;
+	return 1;
+}
+
+/* As linger() and tick(), with the buffer. */
+SEC("tp/syscalls/sys_enter_getpgid")
+int linger_with_buffer(void *ctx)
+{
+	__u32 zero = 0;
+	__u64 *mine;
+
+	if (bpf_get_current_pid_tgid() >> 32 != watched)
+		return 1;
+	mine = bpf_map_lookup_elem(&buffer, &zero);
+	if (!mine)
+		return 1;
+	calls++;
+	*mine = calls;
+	bpf_loop(turns, turn, NULL, 0);
+	overwritten += *(volatile __u64 *)mine != calls;
+	return 1;
+}
+
+SEC("tp/timer/hrtimer_expire_entry")
+int tick_with_buffer(void *ctx)
+{
+	__u32 zero = 0;
+	__u64 *mine;
+
+	mine = bpf_map_lookup_elem(&buffer, &zero);
+	if (mine)
+		*mine = -1;
+	ticks++;
 	return 1;
 }
 
