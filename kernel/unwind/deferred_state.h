@@ -102,10 +102,10 @@ static inline void unwind_state_clear(u64 *state, u64 bits)
  *
  * This does nothing while a callback is due.  On the way to user space, that means a request
  * was made after the task work ran: by a tracepoint, and the caller runs the work again, or by
- * an NMI, which has sent itself an interrupt that arrives as soon as interrupts are on.  If
- * the tracepoint context_tracking:user_enter or preemptirq:irq_enable makes a request after
- * this point, the next kernel entry serves it.  The work may stay queued: it serves what is
- * requested when it runs.
+ * an NMI, which has sent itself an interrupt that arrives as soon as interrupts are on.  The
+ * tracepoints that are hit after this point have TRACE_EVENT_FL_LEAVES_KERNEL; nobody makes a
+ * request for them, as the next kernel entry would serve it.  The work may stay queued: it
+ * serves what is requested when it runs.
  */
 static inline void unwind_state_next(u64 *state)
 {

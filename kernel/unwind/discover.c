@@ -165,7 +165,7 @@ static int discover_attach(struct mm_struct *mm, const struct discover_object *o
 	/* It may be a later mapping of the same file, with other content. */
 	if (!unwind_file_is_usable(object->uf, object->file))
 		return -ESTALE;
-	ret = unwind_file_find(object->uf, object->offset, &part);
+	ret = unwind_file_find(object->uf, object->offset, object->end - object->start, &part);
 	if (ret)
 		return ret;
 	ret = sframe_attach(mm, &part, object->start, object->end, object->offset);

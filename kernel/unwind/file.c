@@ -805,27 +805,32 @@ int unwind_file_wait(struct unwind_file *uf, long *left)
 }
 
 /**
- * unwind_file_find() - find the part of a file that a mapping starts in
+ * unwind_file_find() - find the part of a file that a mapping contains
  * @uf: A file that has been loaded.
  * @offset: Offset of the mapping in the file.
- * @part: Set to the part that contains @offset, or that starts in the page at @offset, with
- *	a reference on its segment.
+ * @size: Size of the mapping.
+ * @part: Set to the part of which the mapping has most, with a reference on its segment.  Two
+ *	parts may share a page, which the file has once and each of their mappings.
  *
  * Return: 0; -ENOENT if the file's table does not cover the mapping.
  */
-int unwind_file_find(struct unwind_file *uf, u64 offset, struct unwind_part *part)
+int unwind_file_find(struct unwind_file *uf, u64 offset, u64 size, struct unwind_part *part)
 {
+	u64 from, to, most = 0;
 	unsigned int i;
 
 	for (i = 0; i < uf->nr_parts; i++) {
-		*part = uf->parts[i];
-		if (!part->segment || PAGE_ALIGN_DOWN(part->offset) > offset ||
-		    offset - PAGE_ALIGN_DOWN(part->offset) >= part->size)
+		from = max(offset, uf->parts[i].offset);
+		to = min(offset + size, uf->parts[i].offset + uf->parts[i].size);
+		if (!uf->parts[i].segment || to <= from || to - from <= most)
 			continue;
-		unwind_segment_get(part->segment);
-		return 0;
+		most = to - from;
+		*part = uf->parts[i];
 	}
-	return -ENOENT;
+	if (!most)
+		return -ENOENT;
+	unwind_segment_get(part->segment);
+	return 0;
 }
 
 /**

@@ -25,6 +25,6 @@ void unwind_file_take(struct unwind_file *uf);
 void unwind_file_done(struct unwind_file *uf);
 void unwind_file_unmapped(struct unwind_private_files *reader, unsigned long start,
 			  unsigned long end);
-int unwind_file_find(struct unwind_file *uf, u64 offset, struct unwind_part *part);
+int unwind_file_find(struct unwind_file *uf, u64 offset, u64 size, struct unwind_part *part);
 
 #endif /* _KERNEL_UNWIND_FILE_H */

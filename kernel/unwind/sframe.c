@@ -521,7 +521,8 @@ bool sframe_is_known(struct sframe_index *index, unsigned long start,
 	if (entry)
 		return !sframe_is_evicted(sframe_entry_segment(entry));
 	at = start;
-	return mt_find(&index->without, &at, end - 1) == xa_mk_value(SFRAME_WITHOUT);
+	entry = mt_find(&index->without, &at, end - 1);
+	return entry == xa_mk_value(SFRAME_WITHOUT) || entry == xa_mk_value(SFRAME_REMOVED);
 }
 
 /**
@@ -539,18 +540,20 @@ bool sframe_is_pending(struct sframe_index *index, unsigned long start, unsigned
 }
 
 /*
- * If tables may have appeared since the last discovery, forget which mappings have none.
- * The mmap_lock is held for writing.
+ * If tables may have appeared since the last discovery, forget which mappings have none, but
+ * for those whose table the process has removed.  The mmap_lock is held for writing.
  */
-static void sframe_look_again(struct mm_struct *mm, struct sframe_index *index)
+static void sframe_look_again(struct sframe_index *index)
 {
 	unsigned int generation = atomic_read(&unwind_tables_generation);
+	unsigned long next = 0;
+	void *entry;
 
 	if (index->generation == generation)
 		return;
-	__mt_destroy(&index->without);
-	sframe_init_tree(mm, &index->without);
-	index->nr_without = 0;
+	while ((entry = mt_find(&index->without, &next, ULONG_MAX)))
+		if (entry != xa_mk_value(SFRAME_REMOVED))
+			sframe_forget_without(index, next - 1, next);
 	WRITE_ONCE(index->generation, generation);
 }
 
@@ -571,7 +574,7 @@ bool sframe_begin_discovery(void)
 	if (unwind_user_is_unseen())
 		index = sframe_get_index(mm, UNWIND_GFP_PROFILED);
 	if (index) {
-		sframe_look_again(mm, index);
+		sframe_look_again(index);
 		WRITE_ONCE(index->seen, mm->exec_vm);
 	}
 	mmap_write_unlock(mm);
@@ -744,7 +747,7 @@ static void sframe_leave_without(struct mm_struct *mm,
 	struct vm_area_struct *vma = vma_lookup(mm, section->start);
 
 	if (vma && vma->vm_file)
-		sframe_add_without(mm, section->start, section->end, SFRAME_WITHOUT);
+		sframe_add_without(mm, section->start, section->end, SFRAME_REMOVED);
 }
 
 /* Remove the first table that @region names; the mmap_lock is held for writing. */

@@ -16,10 +16,12 @@ struct unwind_part;
  * enum sframe_without - why a mapping has no table
  * @SFRAME_WITHOUT:	The object has no table.
  * @SFRAME_PENDING:	A walk waited for the table, and it was not loaded in time.
+ * @SFRAME_REMOVED:	The process has removed the table.
  */
 enum sframe_without {
 	SFRAME_WITHOUT,
 	SFRAME_PENDING,
+	SFRAME_REMOVED,
 };
 
 /**

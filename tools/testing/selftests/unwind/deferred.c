@@ -889,6 +889,40 @@ TEST(requests_when_registers_are_loaded)
 	EXPECT_LT(10 * others, yields) TH_LOG("%u in yield, %u after it", yields, others);
 }
 
+/*
+ * These tracepoints are hit after the kernel has looked for work for the last time.  So their
+ * samples have the stack at once, as deferred it would be that of the next kernel entry.
+ */
+TEST(requests_on_the_way_to_user_space)
+{
+	static const char *const names[] = {
+		"preemptirq/irq_enable", "context_tracking/user_enter", "rcu/rcu_watching",
+	};
+	static struct unwind_record record;
+	unsigned int samples = 0, deferred = 0;
+	struct unwind_perf perf;
+
+	NEED_UNWIND();
+	for (unsigned int i = 0; i < ARRAY_SIZE(names); i++) {
+		long id = unwind_tracepoint(names[i]);
+
+		if (id < 0)
+			continue;
+		ASSERT_EQ(0, unwind_perf_open(&perf, 0, PERF_TYPE_TRACEPOINT, id, 0));
+		for (unsigned int call = 0; call < 500; call++) {
+			call_getppid();
+			while (unwind_perf_next(&perf, &record)) {
+				samples += record.type == PERF_RECORD_SAMPLE;
+				deferred += record.type == UNWIND_RECORD_DEFERRED;
+			}
+		}
+		unwind_perf_close(&perf);
+	}
+	if (!samples)
+		SKIP(return, "no such tracepoint is hit");
+	EXPECT_EQ(0, deferred);
+}
+
 /* Probed instructions that the kernel emulates.  Each function leads to its caller by its rows. */
 void probed_push(void);
 void probed_call(void);
