@@ -2,10 +2,11 @@
 """usage: dev/capture [--name COMMIT=NAME]... [--overwrite]
 
 Take the commits base..series of .build/linux back into the repository: messages
-and hunks on base files to series/<step>/, new files to the overlay. Steps and
-overlay files that no commit has any more are removed. Afterwards the tree is built
-again from the repository and must be the same tree object; branch series then
-stands at the rebuilt commits (same content, fixed dates).
+to series/<step>/, the last text of new files to the overlay, and edits of files of
+the base or of an earlier commit to series/<step>/edit.patch. Steps and overlay files
+that no commit has any more are removed. Afterwards the tree is built again from the
+repository and must be the same tree object; branch series then stands at the rebuilt
+commits (same content, fixed dates).
 
 A commit keeps the name of the step with the same subject, or else of the step with
 the same files or hunks; a new one is named after its subject.
@@ -78,7 +79,7 @@ class Capture:
         self.chosen = {self._commit(commit): name for commit, name in names.items()}
         self.old = [self.repo.step(name) for name in self.repo.names()]
         self.owner: dict[str, str] = {}  # overlay path -> subject of the commit that adds it
-        self.modes: dict[str, tuple[str, str]] = {}  # overlay path -> mode, blob
+        self.last: dict[str, tuple[str, str]] = {}  # overlay path -> mode, blob at the end
         self.steps: list[Step] = []
 
     def _commit(self, name: str) -> str:
@@ -130,7 +131,7 @@ class Capture:
         return step
 
     def _split(self, commit: str, step: Step) -> list[str]:
-        """Note the overlay files that the commit adds; return the base files that it edits."""
+        """Note the overlay files that the commit adds; return the other files that it changes."""
         edits = []
         out = self.git.raw(
             "diff-tree",
@@ -147,11 +148,16 @@ class Capture:
             _, mode, _, blob, status = raw[1:].split()
             where = f"{commit[:12]} '{step.subject}': {path}"
             if path in self.owner:
-                what = "deletes" if status == "D" else "modifies"
-                raise Failure(
-                    f"{where}: {what} a file that step '{self.owner[path]}' adds; "
-                    "an overlay file belongs to one step: squash this change into that step"
-                )
+                if status not in "MD":
+                    raise Failure(
+                        f"{where}: adds anew a file that step '{self.owner[path]}' adds; "
+                        "edit that file, or give this one another name"
+                    )
+                edits.append(path)
+                self.last[path] = mode, blob
+                if status == "D":
+                    del self.last[path]
+                continue
             if path in self.base_files and path not in self.tree.replaced:
                 edits.append(path)
                 continue
@@ -161,7 +167,7 @@ class Capture:
                     f"{where}: a new file must be below a top folder of the kernel (not LICENSES); move it"
                 )
             self.owner[path] = step.subject
-            self.modes[path] = mode, blob
+            self.last[path] = mode, blob
             step.files.append(path)
         return edits
 
@@ -206,7 +212,7 @@ class Capture:
                     put(folder / name, data)
                 else:
                     (folder / name).unlink(missing_ok=True)
-        for path, (mode, blob) in self.modes.items():
+        for path, (mode, blob) in self.last.items():
             put(self.repo.root / path, self.git.raw("cat-file", "blob", blob), mode)
         self._remove()
         put(self.repo.series, series_text(self.repo, [step.name for step in self.steps]).encode())
@@ -217,9 +223,11 @@ class Capture:
             if step.name not in names:
                 say(f"step '{step.name}' is gone")
                 shutil.rmtree(self.repo.folder(step.name), ignore_errors=True)
-            for path in set(step.files) - self.owner.keys():
+            for path in set(step.files) - self.last.keys():
+                if not os.path.lexists(self.repo.root / path):
+                    continue
                 say(f"{path} is gone")
-                (self.repo.root / path).unlink(missing_ok=True)
+                (self.repo.root / path).unlink()
                 for parent in (self.repo.root / path).parents:
                     if parent == self.repo.root or not parent.exists() or any(parent.iterdir()):
                         break

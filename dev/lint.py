@@ -35,7 +35,7 @@ from typing import Callable
 
 from export import checkpatch, format_patch
 from linux_tree import Tree, __doc__ as variables
-from repository import Step, patch_heads
+from repository import Step
 from tool import Failure, run_tool
 
 # Words of the trade that codespell takes for misspelt ones.
@@ -105,17 +105,15 @@ class Lint:
 
     @property
     def overlay(self) -> list[str]:
-        return sorted(path for step in self.steps for path in step.files)
+        """A file that a step adds and a later one deletes is not there."""
+        added = [path for step in self.steps for path in step.files]
+        return sorted(path for path in added if os.path.lexists(self.root / path))
 
     @property
     def edited(self) -> list[str]:
-        return sorted(
-            {
-                path
-                for step in self.steps
-                for path, _ in patch_heads(step.patch.decode(errors="replace"))
-            }
-        )
+        """Files of the base."""
+        added = {path for step in self.steps for path in step.files}
+        return sorted({path for step in self.steps for path, _ in step.heads} - added)
 
     def _files(self) -> list[Path]:
         """All files of the repository."""

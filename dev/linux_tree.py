@@ -20,15 +20,20 @@ import stat
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import IO
+from typing import IO, Iterable
 
 from git import EMAIL, NAME, Git
 from import_base import import_tarball
-from repository import Repository, Step, hunk_at, patch_heads
+from repository import Repository, Step, hunk_at
 from tool import Failure, say
 
 BUILT = "refs/built/series"  # the commit that dev/tree or dev/capture made last
 REPOSITORY = "refs/built/repository"  # the repository's state, where the two sides diverged
+
+REMEDY = (
+    "undo your change to the file, make it in the right commit of .build/linux instead, "
+    "and run dev/capture"
+)
 
 
 class Tree:
@@ -145,21 +150,25 @@ class Tree:
         steps = self.repo.steps()
         files = self.git.files_of(base)
         folders = {path.split("/")[0] for path in files if "/" in path}
-        self.repo.owners(steps, folders)
+        owner = self.repo.owners(steps, folders)
         self._check_replaced(steps, files)
+        self._check_patches(steps, files, owner)
         done = []
         parent = base
         with tempfile.TemporaryDirectory(dir=self.build, prefix="index.") as scratch:
             index = os.path.join(scratch, "index")
+            overlay = self._overlay(owner)
+            added = self._added(steps, overlay, os.path.join(scratch, "overlay"))
             self.git("read-tree", base, GIT_INDEX_FILE=index)
             for step in steps:
-                self._apply(step, files, index)
-                self._add_files(step, index)
+                self._apply(step, index)
+                self._put(added[step.name], index)
                 tree = self.git("write-tree", GIT_INDEX_FILE=index)
                 parent = self.git(
                     "commit-tree", tree, "-p", parent, data=step.message.strip().encode() + b"\n"
                 )
                 done.append((step, parent))
+            self._check_overlay(overlay, index)
         return done
 
     def _check_replaced(self, steps: list[Step], files: dict[str, str]) -> None:
@@ -179,51 +188,105 @@ class Tree:
                         "take its changes into the overlay file, then update 'base'"
                     )
 
-    def _apply(self, step: Step, files: dict[str, str], index: str) -> None:
-        if not step.patch:
-            return
-        where = f"series/{step.name}/edit.patch"
-        text = step.patch.decode(errors="replace")
-        for path, head in patch_heads(text):
-            for line in ("new file", "rename from", "copy from"):
-                if f"\n{line}" in head:
+    def _check_patches(
+        self, steps: list[Step], files: dict[str, str], owner: dict[str, str]
+    ) -> None:
+        known = set(files)
+        for step in steps:
+            where = f"series/{step.name}/edit.patch"
+            for path, head in step.heads:
+                for line in ("new file", "rename from", "copy from"):
+                    if f"\n{line}" in head:
+                        raise Failure(
+                            f"{where}: {path}: '{line}': a patch edits or deletes files; new files are overlay"
+                        )
+                if path not in known and path in owner:
                     raise Failure(
-                        f"{where}: {path}: '{line}': a patch edits or deletes base files; new files are overlay"
+                        f"{where}: {path}: step '{owner[path]}' adds it, not one before '{step.name}'; "
+                        "make the edit in a later step"
                     )
-            if path not in files:
-                raise Failure(f"{where}: {path}: not in the base {self.package}; did it move?")
-        done = self.git.try_run(
-            "apply", "--cached", "--whitespace=nowarn", "-", data=step.patch, GIT_INDEX_FILE=index
-        )
-        if done.returncode == 0:
-            return
-        report = done.stderr.decode(errors="replace")
-        for path, line in re.findall(r"^error: patch failed: (.*):(\d+)$", report, re.M):
-            undone = self.git.try_run(
-                "apply",
-                "--cached",
-                "--check",
-                "-R",
-                f"--include={path}",
-                "-",
-                data=step.patch,
-                GIT_INDEX_FILE=index,
-            )
-            why = (
-                "the base has this change already; drop the hunk"
-                if undone.returncode == 0
-                else "the base differs here; repeat the edit on it"
-            )
-            raise Failure(
-                f"{where}: {path}:{line}: hunk does not apply: {why}. Rejected hunk:\n"
-                + hunk_at(text, path, int(line))
-            )
-        raise Failure(f"{where}: does not apply: {report.strip()}")
+                if path not in known:
+                    raise Failure(f"{where}: {path}: not in the base {self.package}; did it move?")
+            known.update(step.files)
 
-    def _add_files(self, step: Step, index: str) -> None:
-        entries = []
-        for path in step.files:
+    def _apply(self, step: Step, index: str) -> None:
+        for path, where, hunk in self._rejects(step, index):
+            why = (
+                "the base differs here; repeat the edit on it"
+                if self._rejects(step, index, "--check", "-R", f"--include={path}")
+                else "the base has this change already; drop the hunk"
+            )
+            raise Failure(f"{where}: hunk does not apply: {why}. Rejected hunk:\n{hunk}")
+
+    def _rejects(self, step: Step, index: str, *options: str) -> list[tuple[str, str, str]]:
+        """Apply the step's patch; path, place and hunk of what does not apply."""
+        if not step.patch:
+            return []
+        options = ("--cached", "--whitespace=nowarn", *options)
+        done = self.git.try_run("apply", *options, "-", data=step.patch, GIT_INDEX_FILE=index)
+        if done.returncode == 0:
+            return []
+        where, text = f"series/{step.name}/edit.patch", step.patch.decode(errors="replace")
+        report = done.stderr.decode(errors="replace").strip()
+        found = re.findall(r"^error: patch failed: (.*):(\d+)$", report, re.M)
+        return [
+            (path, f"{where}: {path}:{line}", hunk_at(text, path, int(line)))
+            for path, line in found
+        ] or [("*", where, report)]
+
+    def _added(
+        self, steps: list[Step], overlay: dict[str, str], index: str
+    ) -> dict[str, list[str]]:
+        """Step -> index entries of the files that it adds, as they were before later edits."""
+        self._put(list(overlay.values()), index)
+        coming = {path for step in steps for path in step.files}
+        added = {}
+        for step in reversed(steps):
+            if edits := {path: head for path, head in step.heads if path in coming}:
+                self._undo(step, edits, index)
+            added[step.name] = self._entries(step.files, index)
+            coming -= set(step.files)
+        return added
+
+    def _undo(self, step: Step, edits: dict[str, str], index: str) -> None:
+        include = (f"--include={path}" for path in edits)
+        for _, where, hunk in self._rejects(step, index, "-R", *include):
+            raise Failure(
+                f"{where}: cannot be undone: the overlay file was changed where step "
+                f"'{step.name}' edits it; {REMEDY}. Hunk that cannot be undone:\n{hunk}"
+            )
+        # git 2.47 restores a deleted file without its mode.
+        for path, head in edits.items():
+            if mode := re.search(r"^deleted file mode (\d+)$", head, re.M):
+                self._put([mode[1] + entry[6:] for entry in self._entries([path], index)], index)
+
+    def _check_overlay(self, overlay: dict[str, str], index: str) -> None:
+        """A hunk may be undone in one place and made in another that looks the same."""
+        have = set(self._entries(list(overlay), index))
+        for path, entry in overlay.items():
+            if entry not in have:
+                raise Failure(
+                    f"{path}: later steps' edits, undone and made again, give another text than the "
+                    f"overlay has: two places of the file look the same to them; {REMEDY}"
+                )
+
+    def _entries(self, paths: list[str], index: str) -> list[str]:
+        """The entries of the index for these paths."""
+        if not paths:
+            return []
+        return self.git("ls-files", "-s", "--", *paths, GIT_INDEX_FILE=index).splitlines()
+
+    def _put(self, entries: list[str], index: str) -> None:
+        data = "".join(f"{entry}\n" for entry in entries).encode()
+        self.git("update-index", "--index-info", data=data, GIT_INDEX_FILE=index)
+
+    def _overlay(self, paths: Iterable[str]) -> dict[str, str]:
+        """Path -> index entry of every overlay file that is there."""
+        entries = {}
+        for path in paths:
             full = self.repo.root / path
+            if not os.path.lexists(full):
+                continue
             info = os.lstat(full)
             if stat.S_ISLNK(info.st_mode):
                 mode, data = "120000", os.fsencode(os.readlink(full))
@@ -231,11 +294,8 @@ class Tree:
                 mode = "100755" if info.st_mode & stat.S_IXUSR else "100644"
                 data = full.read_bytes()
             blob = self.git("hash-object", "-w", "--stdin", data=data)
-            entries.append(f"{mode} {blob}\t{path}\n")
-        if entries:
-            self.git(
-                "update-index", "--index-info", data="".join(entries).encode(), GIT_INDEX_FILE=index
-            )
+            entries[path] = f"{mode} {blob} 0\t{path}"
+        return entries
 
     # -- the work tree ----------------------------------------------------
 

@@ -2,7 +2,8 @@
 """The series as files of this repository.
 
 `base`, series/series, series/<step>/{message,files,edit.patch} and the overlay, which is every
-file below a top folder that the base kernel has too.
+file below a top folder that the base kernel has too. One step adds an overlay file, later ones
+may edit or delete it. The overlay has the last text; undoing the later edits gives the first.
 """
 
 import os
@@ -31,6 +32,11 @@ class Step:
     @property
     def subject(self) -> str:
         return self.message.split("\n", 1)[0].strip()
+
+    @property
+    def heads(self) -> list[tuple[str, str]]:
+        """Path and header lines of each file that the patch edits or deletes."""
+        return list(patch_heads(self.patch.decode(errors="replace")))
 
 
 def check_name(where: str, name: str) -> None:
@@ -143,24 +149,36 @@ class Repository:
         return found
 
     def owners(self, steps: list[Step], folders: set[str]) -> dict[str, str]:
-        """Path -> step of every overlay file; each has exactly one."""
+        """Path -> step that adds it, also of files that a later step deletes."""
         owner: dict[str, str] = {}
         for step in steps:
             for path in step.files:
                 where = f"series/{step.name}/files: {path}"
                 if path in owner:
                     raise Failure(
-                        f"{where}: step '{owner[path]}' adds it too; a file belongs to one step: remove one line"
+                        f"{where}: step '{owner[path]}' adds it too; one step adds a file, later ones edit it: remove one line"
                     )
                 owner[path] = step.name
                 if path.split("/")[0] not in folders - NOT_OVERLAY or "/" not in path:
                     raise Failure(
                         f"{where}: not below a top folder of the kernel; an overlay file needs one"
                     )
-                if not os.path.lexists(self.root / path):
-                    raise Failure(
-                        f"{where}: no such file in the repository; add it or remove the line"
-                    )
+        gone = {
+            path: step.name
+            for step in steps
+            for path, head in step.heads
+            if path in owner and "\ndeleted file" in head
+        }
+        for path, name in owner.items():
+            there = os.path.lexists(self.root / path)
+            if there and path in gone:
+                raise Failure(
+                    f"{path}: step '{gone[path]}' deletes it, but the repository has it; remove it"
+                )
+            if not there and path not in gone:
+                raise Failure(
+                    f"series/{name}/files: {path}: no such file in the repository; add it or remove the line"
+                )
         for path in sorted(self.overlay(folders)):
             if path not in owner:
                 raise Failure(
@@ -181,10 +199,10 @@ def patch_heads(text: str) -> Iterator[tuple[str, str]]:
 
 
 def hunk_at(text: str, path: str, line: int) -> str:
-    """The hunk of the path that starts at the line."""
+    """The hunk of the path that starts at the line, before it or after it."""
     for part in re.split(r"^(?=diff --git )", text, flags=re.M):
         if part.startswith(f"diff --git a/{path} b/{path}\n"):
             for hunk in re.split(r"^(?=@@ )", part, flags=re.M)[1:]:
-                if re.match(rf"@@ -{line}[, ]", hunk):
+                if re.match(rf"@@ (-|.*\+){line}[, ]", hunk):
                     return hunk.rstrip("\n")
     return f"(line {line} of {path})"

@@ -20,6 +20,7 @@ import sys
 import tarfile
 import tempfile
 import time
+import traceback
 from pathlib import Path
 from typing import Callable
 
@@ -45,6 +46,11 @@ open(my $in, '<', $ARGV[-1]); my $bad = 0;
 while (<$in>) { if (/^\\+.*BAD_STYLE/) { print "WARNING:BAD_STYLE: $_"; $bad = 1; } }
 exit $bad;
 """
+# What lint makes of this is not looked at, but that it finds its files.
+KERNEL_DOC = """\
+#!/usr/bin/perl
+for (@ARGV) { die "error: $_: missing\\n" unless /^-/ || -e; }
+"""
 A_C = "".join(f"int a{n};\n" for n in range(30))
 BASE = {
     ".gitignore": ("/*\n!/debian/\n", 0o644),
@@ -55,6 +61,7 @@ BASE = {
     "kernel/b.c": ("int b;\n", 0o644),
     "include/linux/x.h": ("#define X\n", 0o644),
     "scripts/checkpatch.pl": (CHECKPATCH, 0o755),
+    "scripts/kernel-doc": (KERNEL_DOC, 0o755),
     "scripts/kconfig/merge_config.sh": (MERGE, 0o755),
     'dev name/odd "file"': ("odd\n", 0o644),
 }
@@ -607,17 +614,131 @@ def capture_names_a_step_as_told(t: Toy) -> None:
     assert (t.repo / "series/better-b/edit.patch").exists()
 
 
-def capture_refuses_an_edit_of_an_overlay_file_in_a_later_step(t: Toy) -> None:
+def grown(t: Toy) -> None:
+    """Two later steps edit a line each of the file that step one adds."""
+    t.put("kernel/one.c", "".join(f"int one{n};\n" for n in range(20)))
     t.ok("tree")
-    t.edit("kernel/one.c", "int one;", "int one_edited;")
-    t.commit("toy: Edit one later\n\nWhy.")
-    before = t.text("kernel/one.c")
-    t.unchanged_by(
-        lambda: t.refused(
-            "capture", "'toy: Edit one later'", "kernel/one.c", "'toy: Add one'", "squash"
-        )
-    )
-    assert t.text("kernel/one.c") == before and not list((t.repo / "series").glob("toy-*"))
+    t.edit("kernel/one.c", "int one5;", "int one5_edited;")
+    t.commit("toy: Edit a line\n\nWhy.")
+    t.edit("kernel/one.c", "int one15;", "int one15_edited;")
+    t.commit("toy: Edit another line\n\nWhy.")
+    t.ok("capture", "--name", "HEAD=second", "--name", "HEAD~=first")
+
+
+# What the commits one, two, first and second have of these edits
+GROWN = ["", "", "one5_edited", "one5_edited one15_edited"]
+
+
+def edits(t: Toy) -> list[str]:
+    """The edits in kernel/one.c at each commit that has it."""
+    commits = t.git("rev-list", "--reverse", "base..series", "--").split()
+    with_it = [commit for commit in commits if t.git("ls-tree", commit, "kernel/one.c")]
+    texts = [t.git("show", f"{commit}:kernel/one.c") for commit in with_it]
+    return [" ".join(re.findall(r"\w+_edited", text)) for text in texts]
+
+
+def autosquash(t: Toy, subject: str) -> None:
+    """Fold what the work tree has into the commit with this subject."""
+    t.git("commit", "-q", "-a", "-m", f"fixup! {subject}")
+    t.git("-c", "sequence.editor=true", "rebase", "-q", "-i", "--autosquash", "base")
+
+
+def capture_takes_edits_of_an_earlier_steps_file(t: Toy) -> None:
+    grown(t)
+    assert "one5_edited" in t.text("kernel/one.c") and "one15_edited" in t.text("kernel/one.c")
+    assert "+int one5_edited;" in t.text("series/first/edit.patch")
+    assert not (t.repo / "series/first/files").exists()
+    # Only the last step's edit can be undone first.
+    t.edit("kernel/one.c", "int one5_edited;", "long one5_edited;")
+    t.commit("toy: Edit the first line again\n\nWhy.")
+    t.ok("capture")
+    tree = t.git("rev-parse", "series^{tree}")
+    # The repository alone has all of it, and so have the mails.
+    shutil.rmtree(t.build)
+    t.ok("tree")
+    assert edits(t) == [*GROWN, GROWN[-1]] and t.git("rev-parse", "series^{tree}") == tree
+    assert "int one5_edited;" in t.git("show", "series~:kernel/one.c")
+    assert f"5 patches on a fresh base give the tree of branch series, {tree}" in t.ok("export")
+    assert f"identical: {tree}" in t.ok("capture")
+
+
+def capture_takes_a_change_below_later_edits(t: Toy) -> None:
+    grown(t)
+    t.edit("kernel/one.c", "int one10;", "int one10_amended;")
+    autosquash(t, "toy: Add one")
+    t.ok("capture")
+    assert edits(t) == GROWN
+    assert "int one10_amended;" in t.git("show", "series~3:kernel/one.c")
+    assert t.text("series/series").split("\n")[5:7] == ["first", "second"]
+
+
+def capture_takes_modes_deletions_and_moves_of_an_earlier_steps_file(t: Toy) -> None:
+    grown(t)
+    (t.linux / "kernel/one.c").chmod(0o755)
+    t.commit("toy: Make it a program\n\nWhy.")
+    t.git("mv", "kernel/one.c", "kernel/moved.c")
+    t.edit("kernel/moved.c", "int one10;", "int one10_moved;")
+    t.commit("toy: Move it\n\nWhy.")
+    t.git("rm", "-q", "kernel/run.sh")
+    t.commit("toy: Delete the other\n\nWhy.")
+    tree = t.git("rev-parse", "series^{tree}")
+    t.ok("capture", "--name", "HEAD~=move")
+    assert not (t.repo / "kernel/one.c").exists() and not (t.repo / "kernel/run.sh").exists()
+    assert t.text("series/move/files") == "kernel/moved.c\n"
+    shutil.rmtree(t.build)
+    t.ok("tree")
+    assert t.git("rev-parse", "series^{tree}") == tree
+    assert edits(t) == [*GROWN, GROWN[-1]]
+    assert t.git("ls-tree", "series~3", "kernel/one.c").startswith("100644")
+    assert t.git("ls-tree", "series~2", "kernel/one.c").startswith("100755")
+    assert t.git("ls-tree", "series~6", "kernel/run.sh").startswith("100755")
+    assert "gone" not in t.ok("capture")
+    assert re.search("kernel-doc: +2 files, 0 findings", t.ok("lint", "kernel-doc"))
+    t.put("kernel/one.c", "int again;\n")
+    t.refused("tree", "kernel/one.c", "'move' deletes it")
+
+
+def capture_refuses_to_add_a_deleted_file_anew(t: Toy) -> None:
+    t.ok("tree")
+    t.git("rm", "-q", "kernel/one.c")
+    t.commit("toy: Delete one\n\nWhy.")
+    (t.linux / "kernel/one.c").write_text("int again;\n")
+    t.commit("toy: Add it again\n\nWhy.", "kernel/one.c")
+    t.refused("capture", "'toy: Add it again'", "kernel/one.c", "'toy: Add one'", "another name")
+
+
+def tree_refuses_an_edit_that_cannot_be_undone(t: Toy) -> None:
+    grown(t)
+    # The overlay file may change where no later step edits it.
+    text = t.text("kernel/one.c").replace("int one10;", "int one10_changed;")
+    t.put("kernel/one.c", text)
+    t.ok("tree")
+    assert edits(t) == GROWN and "one10_changed" in t.git("show", "series~3:kernel/one.c")
+    better = text.replace("int one5_edited;", "int one5_better;")
+    t.put("kernel/one.c", better)
+    words = ("series/first/edit.patch", "kernel/one.c:3", "'first'", "dev/capture")
+    hunk = "-int one5;\n+int one5_edited;\n int one6;"
+    t.unchanged_by(lambda: t.refused("tree", *words, hunk))
+    # The remedy that it names must work.
+    t.put("kernel/one.c", text)
+    t.edit("kernel/one.c", "int one5_edited;", "int one5_better;")
+    autosquash(t, "toy: Edit a line")
+    t.ok("capture")
+    assert t.text("kernel/one.c") == better
+
+
+def tree_refuses_an_edit_that_fits_in_two_places(t: Toy) -> None:
+    grown(t)
+    # Where step first looks for its line, the file now has the same lines, not edited.
+    before = "".join(f"int one{n};\n" for n in range(10))
+    t.put("kernel/one.c", before + t.text("kernel/one.c"))
+    t.refused("tree", "kernel/one.c", "look the same", "dev/capture")
+
+
+def tree_refuses_an_edit_of_a_later_steps_file(t: Toy) -> None:
+    grown(t)
+    t.put("series/series", "first\none\ntwo\nsecond\n")
+    t.refused("tree", "series/first/edit.patch", "kernel/one.c", "'one' adds it", "later")
 
 
 def capture_takes_the_deletion_of_a_base_file(t: Toy) -> None:
@@ -815,7 +936,7 @@ def main() -> int:
             except AssertionError as error:
                 verdict, why, failed = (
                     "not ok",
-                    f"#   {str(error) or error.__traceback__.tb_lineno}\n",
+                    f"#   {str(error) or traceback.extract_tb(error.__traceback__)[-1].line}\n",
                     failed + 1,
                 )
             except Exception as error:  # a broken case is a failed one, and the others still run
