@@ -68,6 +68,9 @@ def import_tarball(git: Git, tarball: Path, what: str, package: str, ref: str) -
                 for member in tar:
                     _add_member(to, tar, member)
                     progress.at(packed.tell())
+                # tarfile takes an end within a header for the archive's.
+                if not tar.fileobj.read(tarfile.BLOCKSIZE):  # type: ignore[union-attr]
+                    raise EOFError("it has no end")
             to.write(b"done\n")
             to.close()
         except (OSError, tarfile.TarError, EOFError) as error:

@@ -495,6 +495,10 @@ def tree_never_takes_the_repository_around_it_for_the_kernel(t: Toy) -> None:
 def tree_refuses_a_broken_tarball(t: Toy) -> None:
     t.tar.write_bytes(t.tar.read_bytes()[: t.tar.stat().st_size // 2])
     t.refused("tree", "base.tar.xz", "import failed")
+    # In the header of the second file
+    t.pack(BASE, "")
+    t.tar.write_bytes(t.tar.read_bytes()[:1100])
+    t.refused("tree", "base.tar.xz", "import failed")
     assert not t.linux.exists()
 
 
