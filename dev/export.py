@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""usage: dev/export [--signoff 'Name <mail>'] [--build[=OPTIONS,...]]
+"""usage: dev/export [--signoff 'Name <mail>'] [--build[=NAME,...]]
 
 Write the series as mails into .build/series: one patch per step and a cover letter
 (series/cover: first line the subject, the rest its text). Then check:
@@ -9,13 +9,14 @@ Write the series as mails into .build/series: one patch per step and a cover let
   - `git am` of all on a fresh clone at the base gives the tree object of branch series.
 
   --signoff 'Name <mail>'  send the mails in that name, with its Signed-off-by
-  --build                  build vmlinux after every step that changes files of the kernel,
-                           three times: x86_64 tinyconfig (off), with series/build.config
-                           (on), and with series/build-bpf.config as well (bpf); or only
-                           with the OPTIONS named. An interrupted run goes on where it was.
+  --build[=NAME,...]       build what each step changes: vmlinux, in all configurations of
+                           series/configs.toml with the key `steps`, and the tests, samples
+                           and tools (programs); or only what is named. A later run goes on
+                           where this one ended.
 
 Examples:
   dev/export
+  dev/export --build=programs,bpf
   dev/export --signoff 'A. Person <person@example.org>' --build
 """
 
@@ -30,7 +31,7 @@ from pathlib import Path
 from git import Git
 from linux_tree import Tree, __doc__ as variables
 from repository import Step
-from step_builds import CONFIGURATIONS, build_steps
+from step_builds import all_names, build_steps
 from tool import Failure, run_tool, say
 
 # FILE_PATH_CHANGES asks for an edit of MAINTAINERS in every mail that adds a file, even
@@ -296,24 +297,15 @@ def prove_am(tree: Tree, mails: list[Path]) -> None:
     )
 
 
-def options_to_build(argument: str) -> list[str]:
-    """The names in --build=NAME,..., or none if it is not that or names others."""
-    switch, _, names = argument.partition("=")
-    known = switch == "--build" and set(names.split(",")) <= CONFIGURATIONS.keys()
-    return names.split(",") if known else []
-
-
 def main() -> int:
-    args, signer, build = sys.argv[1:], "", []
+    args, signer, build = sys.argv[1:], "", None
     while args:
         match args:
             case ["-h" | "--help", *_]:
                 print(__doc__ + "\n" + (variables or "").split("\n\n")[-1].rstrip())
                 return 0
-            case ["--build", *args]:
-                build = list(CONFIGURATIONS)
-            case [argument, *args] if names := options_to_build(argument):
-                build = names
+            case [argument, *args] if re.fullmatch(r"--build(=[\w,-]+)?", argument):
+                build = argument.partition("=")[2].split(",")
             case ["--signoff", signer, *args] if re.fullmatch(
                 r"[^<>]+ <[^<>@ ]+@[^<>@ ]+>", signer
             ):
@@ -323,6 +315,12 @@ def main() -> int:
                 return 2
 
     tree = Tree()
+    if build is not None:
+        known = all_names(tree)
+        build = known if build == [""] else build
+        if set(build) - set(known):
+            print(__doc__, f"--build knows {', '.join(known)}", file=sys.stderr)
+            return 2
     lock = tree.lock()
     steps = current_steps(tree)
     mails = write_mails(tree, signer)

@@ -29,16 +29,9 @@ DEV = Path(__file__).resolve().parent.parent
 MAKEFILE = """\
 O ?= .
 tinyconfig: ; echo CONFIG_TINY=y > $(O)/.config
-olddefconfig: ;
+olddefconfig: ; sed -n 's/^CONFIG_\\(.*\\)=y/#define CONFIG_\\1 1/p' $(O)/.config >$(O)/.config.h
 vmlinux: ; for f in kernel/*.c; do cc $(addprefix -include ,$(wildcard $(O)/.config.h)) -c -o /dev/null $$f || exit 1; done
 .PHONY: tinyconfig olddefconfig vmlinux
-"""
-# -O <out> are the third and fourth argument, .config is the fifth, the fragments follow.
-MERGE = """\
-#!/bin/sh
-out=$4
-shift 5
-sed 's/^CONFIG_\\(.*\\)=y/#define CONFIG_\\1 1/' "$@" > "$out/.config.h"
 """
 CHECKPATCH = """\
 #!/usr/bin/perl
@@ -51,6 +44,19 @@ KERNEL_DOC = """\
 #!/usr/bin/perl
 for (@ARGV) { die "error: $_: missing\\n" unless /^-/ || -e; }
 """
+CONFIGS = """\
+[off]
+steps = true
+[on]
+steps = true
+fragments = ["build.config"]
+[bpf]
+steps = true
+with = "on"
+options = "TOY_BPF"
+[arm]
+arch = "arm"
+"""
 A_C = "".join(f"int a{n};\n" for n in range(30))
 BASE = {
     ".gitignore": ("/*\n!/debian/\n", 0o644),
@@ -62,8 +68,8 @@ BASE = {
     "include/linux/x.h": ("#define X\n", 0o644),
     "scripts/checkpatch.pl": (CHECKPATCH, 0o755),
     "scripts/kernel-doc": (KERNEL_DOC, 0o755),
-    "scripts/kconfig/merge_config.sh": (MERGE, 0o755),
     'dev name/odd "file"': ("odd\n", 0o644),
+    "tools/toy": ("toy\n", 0o644),
 }
 
 
@@ -884,7 +890,7 @@ def export_needs_steps_and_a_cover(t: Toy) -> None:
 
 def export_builds_each_step_of_the_kernel(t: Toy) -> None:
     t.put("series/build.config", "CONFIG_TOY=y\n")
-    t.put("series/build-bpf.config", "CONFIG_TOY_BPF=y\n")
+    t.put("series/configs.toml", CONFIGS)
     t.put("series/series", "one\ntwo\nthree\n")
     t.put("series/three/message", "toy: Add three\n\nBecause of two.\n")
     t.put(
@@ -896,7 +902,7 @@ def export_builds_each_step_of_the_kernel(t: Toy) -> None:
     done = t.tool("export", "--build=off,on")
     assert done.returncode == 0 and done.stderr.count("build: step") == 4, done.stderr
     done = t.tool("export", "--build")
-    assert "2 of 3 steps change the kernel" in done.stdout, done.stdout
+    assert "of 3 steps, 2 change the kernel and 0 programs" in done.stdout, done.stdout
     assert re.findall("build: step .*options ([a-z]+)", done.stderr) == ["bpf", "bpf"]
     assert t.tool("export", "--build=of").returncode == 2
     for switch, text in (
@@ -907,6 +913,28 @@ def export_builds_each_step_of_the_kernel(t: Toy) -> None:
         t.put("kernel/one.c", text)
         t.ok("tree")
         t.refused("export", "step 'one'", f"options {switch}", "#error broken", args=("--build",))
+
+
+def export_builds_programs_in_their_steps(t: Toy) -> None:
+    t.put("series/configs.toml", CONFIGS)
+    t.put("series/build.config", "CONFIG_TOY=y\n")
+    t.ok("tree")
+    where = t.linux / "tools/testing/stack_table"
+    where.mkdir(parents=True)
+    (where / "Makefile").write_text("all: one\none two: ; cc -c -o $(O)/$@ $@.c\n")
+    (where / "one.c").write_text("int one;\n")
+    t.edit("MAINTAINERS", "TOY\n", "TOY\nF:\ttools/testing/\n")
+    t.commit("toy: Test one\n\nWhy.", "tools/testing/stack_table")
+    t.edit("tools/testing/stack_table/Makefile", "all: one", "all: one two")
+    (where / "two.c").write_text("int two;\n")
+    t.commit("toy: Test two\n\nWhy.", "tools/testing/stack_table")
+    t.ok("capture", "--name", "HEAD=second")
+    out = t.ok("export", "--build=programs")
+    assert "of 4 steps, 0 change the kernel and 2 programs" in out, out
+    t.put("tools/testing/stack_table/two.c", "#error broken\n")
+    t.ok("tree")
+    words = ("step 'second'", "tools/testing/stack_table", "#error broken")
+    assert "one.c" not in t.refused("export", *words, args=("--build=programs",))
 
 
 def tools_tell_wrong_usage(t: Toy) -> None:
