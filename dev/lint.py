@@ -61,6 +61,7 @@ PHRASE = re.compile(
 )
 # Where they are looked for, and in what the series adds to files of the base
 PHRASE_PLACES = (
+    "CONTRIBUTING.md",
     "Documentation",
     "README.md",
     "arch",

@@ -937,6 +937,26 @@ def export_builds_programs_in_their_steps(t: Toy) -> None:
     assert "one.c" not in t.refused("export", *words, args=("--build=programs",))
 
 
+def tools_do_what_the_page_for_contributors_says(t: Toy) -> None:
+    """The commands of a day, as they stand there, on a file that two steps edit."""
+    grown(t)
+    for name in ("tree", "capture", "export"):
+        t.put(f"dev/{name}", f'#!/bin/sh\nexec {DEV}/{name} "$@"\n', 0o755)
+    for name in ("check", "lint"):  # they have suites of their own
+        t.put(f"dev/{name}", "#!/bin/sh\n", 0o755)
+    page = (DEV.parent / "CONTRIBUTING.md").read_text()
+    day = re.findall("^    (.*)", page.split("## A day")[1].split("\n## ")[0], re.M)
+    day = [line.replace("COMMIT", "':/^toy: Add one'") for line in day]
+    day.insert(1, "sed -i 's/int one10;/int one10_amended;/' .build/linux/kernel/one.c")
+    done = subprocess.run(
+        ["bash", "-exc", "\n".join(day)], cwd=t.repo, capture_output=True, text=True,
+        env=t.env | {"GIT_SEQUENCE_EDITOR": "true"}, check=False)
+    assert done.returncode == 0 and len(day) >= 9, done.stderr
+    assert "int one10_amended;" in t.text("kernel/one.c") and edits(t) == GROWN
+    mail = (t.build / "series/0001-toy-Add-one.patch").read_text()
+    assert "+int one10_amended;" in mail and "+int one5;" in mail
+
+
 def tools_tell_wrong_usage(t: Toy) -> None:
     for name in ("tree", "capture", "export", "lint"):
         done = t.tool(name, "--no-such-option")
