@@ -138,6 +138,37 @@ case_thread() {
 	[ "$("$PERF" script -i "$DATA" -F tid | sort -u | tr -d ' \n')" = $pid ]
 }
 
+# waits_with_exec WHICH: in ms, with -t and the tid of the thread or of the first one. Both wait
+# for half a second before the exec(), and the thread for two after it.
+waits_with_exec() {
+	local pid tid
+
+	rm -f "$WORK/go" "$WORK/tid"
+	mkfifo "$WORK/go"
+	"$DIR/thread_exec" <"$WORK/go" >"$WORK/tid" &
+	pid=$!
+	exec 7>"$WORK/go"
+	until [ -s "$WORK/tid" ]; do sleep 0.1; done
+	tid=$(cat "$WORK/tid")
+	[ "$1" = thread ] || tid=$pid
+	"$PERF" record -q --off-cpu -e dummy -o "$DATA" -t "$tid" -- sh -c 'sleep 0.5; echo >&7; sleep 3'
+	exec 7>&-
+	wait $pid
+	script_of "$DATA" >"$DIR/thread_exec.$1.txt"
+	echo $(($(sum "$DIR/thread_exec.$1.txt") / 1000000))
+}
+
+# exec() gives the thread that calls it the pid of the first one. With -t, perf stays with the
+# thread, and does not go over to it from the first one.
+case_thread_exec() {
+	local thread first
+
+	thread=$(waits_with_exec thread)
+	first=$(waits_with_exec first)
+	echo "# the thread waited $thread ms, the first one $first ms"
+	[ "$thread" -ge 2500 ] && [ "$first" -ge 500 ] && [ "$first" -lt 2500 ]
+}
+
 inherit() {
 	"$PERF" record -q --off-cpu -e dummy -o "$DATA" "$@" -- bash -c 'sleep 0.2; true'
 	"$PERF" script -i "$DATA" -F comm | grep -c sleep

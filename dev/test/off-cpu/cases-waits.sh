@@ -56,7 +56,7 @@ case_waker_outside() {
 	cat "$WORK/fifo" >/dev/null &
 	pid=$!
 	exec 6>"$WORK/fifo"
-	"$PERF" record -q --off-cpu --off-cpu-waker -e dummy -p $pid -o "$DATA" -- \
+	"$PERF" record -q --off-cpu --off-cpu-thresh 10ms --off-cpu-waker -e dummy -p $pid -o "$DATA" -- \
 		bash -c 'for i in {1..20}; do sleep 0.05; echo x >&6; done'
 	exec 6>&-
 	script_of "$DATA" >"$DIR/waker_outside.script.txt"

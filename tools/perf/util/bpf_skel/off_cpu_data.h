@@ -24,6 +24,12 @@ enum off_cpu_mode {
 	OFF_CPU_ENDING,
 };
 
+/* Values of a filter. Only tasks exit. */
+enum off_cpu_filter {
+	OFF_CPU_RUNS = 1,
+	OFF_CPU_EXITS,
+};
+
 /* Key of a row of sums. */
 struct off_cpu_key {
 	__u32 pid;
@@ -49,6 +55,16 @@ struct off_cpu_blocked {
 	__u64 nr;
 	/* One more entry, as the verifier knows only that the size is below 1024 bytes. */
 	__u64 ips[OFF_CPU_MAX_STACK + 1];
+};
+
+/* The raw data of a sample: see off_cpu_sample.c. */
+struct off_cpu_row {
+	__u32 pid;
+	__u32 tid;
+	__u64 period;
+	__u64 nr;
+	/* Two marks, both stacks, cgroup, state, padding */
+	__u64 words[2 * OFF_CPU_MAX_STACK + 6];
 };
 
 /* Counters of lost data. */
