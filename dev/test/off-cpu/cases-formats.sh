@@ -24,17 +24,22 @@ case_json() {
 }
 
 flamegraph() {
-	"$PERF" script -i "$DATA" -s "$PERF_EXEC_PATH/scripts/python/flamegraph.py" -- -f json -o "$DIR/flamegraph.json" "$@"
+	"$PERF" script -i "$DATA" -s "$PERF_EXEC_PATH/scripts/python/flamegraph.py" -- "$@"
 }
 
-# Its widths are times. A profile of several events has no common unit.
+# Its widths are times, and it says so. A profile of several events has no common unit.
 case_flamegraph() {
-	local said
+	local said json=(-f json -o "$DIR/flamegraph.json") page=$DIR/flamegraph.html
 
 	"$PERF" record -q --off-cpu -e cpu-clock -o "$DATA" -- bash -c 'sleep 0.3; sleep 0.6; true'
-	said=$(flamegraph 2>&1) && { echo "# mixed: $said"; return 1; }
+	said=$(flamegraph "${json[@]}" 2>&1) && { echo "# mixed: $said"; return 1; }
 	grep -q 'choose one with --event' <<<"$said" || { echo "# $said"; return 1; }
-	flamegraph -e offcpu-time >/dev/null || return 1
+	flamegraph "${json[@]}" -e offcpu-time >/dev/null || return 1
+	grep -q '^{"n": "all, in ns off the CPU",' "$DIR/flamegraph.json" || { echo "# no unit"; return 1; }
+	echo '<script>options = [/** @options_json **/];</script></body>' >"$WORK/template.html"
+	flamegraph -f html --template "$WORK/template.html" -o "$page" -e offcpu-time >/dev/null || return 1
+	grep -q 'Focused event: offcpu-time' "$page" || { echo "# page without the event"; return 1; }
+	grep -q 'ms off the CPU' "$page" || { echo "# page without unit"; return 1; }
 	script_of "$DATA" >"$DIR/flamegraph.script.txt"
 	check weights flamegraph "$DIR/flamegraph.json" "$DIR/flamegraph.script.txt"
 }
