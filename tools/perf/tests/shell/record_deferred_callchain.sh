@@ -7,9 +7,10 @@ set -e
 err=0
 perfdata=$(mktemp /tmp/__perf_test.perf.data.XXXXX)
 log=$(mktemp /tmp/__perf_test.defer.log.XXXXX)
+copy=$(mktemp /tmp/__perf_test.defer.copy.XXXXX)
 
 cleanup() {
-  rm -f "${perfdata}" "${perfdata}.old" "${log}"
+  rm -f "${perfdata}" "${perfdata}.old" "${log}" "${copy}" "${copy}.old"
   trap - EXIT TERM INT
 }
 
@@ -87,12 +88,96 @@ test_report() {
   echo "Deferred callchain report test [Success]"
 }
 
+test_convert() {
+  echo "Deferred callchain conversion test"
+
+  if ! perf data convert -i "${perfdata}" --force --to-json "${copy}" > /dev/null 2>&1
+  then
+    echo "Deferred callchain conversion test [Failed convert]"
+    err=1
+    return
+  fi
+  set -- "$(grep -c '"symbol": "parent"' "${copy}")" "$(grep -c '"symbol": "leaf"' "${copy}")"
+  if [ "$2" -lt 10 ] || [ "$1" -lt $(($2 * 8 / 10)) ]
+  then
+    echo "Deferred callchain conversion test [Failed $1 of $2 samples have user frames]"
+    err=1
+    return
+  fi
+  echo "Deferred callchain conversion test [Success]"
+}
+
+# copies have both records, and the maps of files that only deferred parts name
+test_inject() {
+  echo "Deferred callchain inject test"
+
+  perf script -i "${perfdata}" --no-inline -F time,ip,sym,dso > "${log}" 2> /dev/null
+  for option in "" "--build-ids" "--mmap2-buildids"
+  do
+    # shellcheck disable=SC2086
+    if ! perf inject ${option} -i "${perfdata}" -o "${copy}" 2> /dev/null ||
+      ! perf script -i "${copy}" --no-inline -F time,ip,sym,dso 2> /dev/null | cmp -s - "${log}"
+    then
+      echo "Deferred callchain inject test [Failed ${option} changes callchains]"
+      err=1
+      return
+    fi
+  done
+  echo "Deferred callchain inject test [Success]"
+}
+
+# what one event has of its own counts for that one
+test_events() {
+  echo "Deferred callchains of some events test"
+
+  if ! perf record --call-graph fp,defer -e cpu-clock/call-graph=no,name=none/ \
+    -e cpu-clock/call-graph=fp,name=fp/ -e cpu-clock/max-stack=5,name=short/ \
+    -o "${perfdata}" -- perf test -w leafloop 1 2> "${log}" ||
+    [ "$(perf evlist -v -i "${perfdata}" | grep "defer_callchain: 1" | cut -d : -f 1)" != short ]
+  then
+    echo "Deferred callchains of some events test [Failed wrong events]"
+    err=1
+    return
+  fi
+  if ! perf record -e "cpu-clock/call-graph='fp,defer'/" -o "${perfdata}" -- \
+    perf test -w leafloop 1 2> "${log}"
+  then
+    echo "Deferred callchains of some events test [Failed record]"
+    err=1
+    return
+  fi
+  # shellcheck disable=SC2046
+  set -- $(count_samples)
+  if [ "$2" -lt 10 ] || [ "$1" -lt $(($2 * 8 / 10)) ]
+  then
+    echo "Deferred callchains of some events test [Failed $1 of $2 samples have user frames]"
+    err=1
+    return
+  fi
+  if perf record --call-graph fp,deferred -o "${perfdata}" true > "${log}" 2>&1
+  then
+    echo "Deferred callchains of some events test [Failed a wrong word was accepted]"
+    err=1
+    return
+  fi
+  echo "Deferred callchains of some events test [Success]"
+}
+
 test_merge
 if [ $err = 0 ]; then
   test_no_merge
 fi
 if [ $err = 0 ]; then
   test_report
+fi
+if [ $err = 0 ]; then
+  test_convert
+fi
+if [ $err = 0 ]; then
+  test_inject
+fi
+if [ $err = 0 ]; then
+  test_events
 fi
 
 cleanup
