@@ -4,15 +4,15 @@
 #
 # usage: guest.sh prepare|CASE
 #
-# Inputs:  KERNEL; OUT with waits and a cache of tables; COUNT (20000), how many short waits
-#          the programs of loads.py have.
+# Inputs:  KERNEL; PERF_TREE, whose perf it is (the kernel's); OUT with waits and a cache of
+#          tables; COUNT (20000), how many short waits the programs of loads.py have.
 # Outputs: OUT/*.txt; exit status 0 passed, 1 not. Two cases print TAP, a test for each kind
 #          of wait.
 set -uo pipefail
 
 HERE=$(cd "$(dirname "$0")" && pwd -P)
 BASE='' PERF=$REPO/.build/perf/series/perf DIR=$OUT
-[ "$KERNEL" != base ] || BASE=--base PERF=$REPO/.build/perf/base/perf
+[ "${PERF_TREE:-$KERNEL}" != base ] || BASE=--base PERF=$REPO/.build/perf/base/perf
 export COUNT=${COUNT:-20000} DISK=/dev/slow
 TRACING=/sys/kernel/tracing
 WORK=/tmp/off-cpu
