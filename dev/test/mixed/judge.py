@@ -14,7 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "demo"))
 # pylint: disable=wrong-import-position
-from stackdemo.samples import FIELDS, Frame, Sample, parse  # noqa: E402
+from stacks import FIELDS, Frame, Sample, parse  # noqa: E402
 from programs import Program  # noqa: E402
 
 LEAST_SAMPLES = 30
@@ -80,7 +80,7 @@ def has_to_have_chain(program: Program, sample: Sample) -> bool:
 
 def measure(program: Program, lines: Iterable[str]) -> Stacks:
     """From the text of `perf script`."""
-    samples = [s for s in parse(lines).samples
+    samples = [s for s in parse(lines)
                if s.frames and program.thread in ("", s.comm)]
     whole = [any(re.fullmatch(program.start, f.symbol) for f in s.frames) for s in samples]
     right = [w and follows(s.frames, program.chain)

@@ -11,11 +11,11 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 REPO = HERE.parents[2]
-sys.path[:0] = [str(HERE), str(REPO / "demo" / "test")]
+sys.path[:0] = [str(HERE), str(REPO / "test")]
 # pylint: disable=wrong-import-position
 import judge  # noqa: E402
 import programs  # noqa: E402
-from suite import Ktap  # noqa: E402
+import tap  # noqa: E402
 
 PROGRAM = programs.Program("toy", "toy", thread="toy", leaf="work", chain=("work", "main"))
 PLAIN = programs.Program("toy", "toy")
@@ -143,13 +143,5 @@ class Table(unittest.TestCase):
         self.assertNotRegex("restart_thread_pool", f"^({programs.START})$")
 
 
-def main() -> int:
-    loader = unittest.TestLoader()
-    names = [f"__main__.{name}" for name in sys.argv[1:]] or ["__main__"]
-    tests = loader.loadTestsFromNames(names)
-    print(f"KTAP version 1\n1..{tests.countTestCases()}", flush=True)
-    return 0 if tests.run(Ktap()).wasSuccessful() else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(tap.main())
