@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""usage: dev/lint [--baseline] [CHECK]...
+"""usage: dev/lint [CHECK]...
 
 Static checks of the series, the overlay and the repository's own scripts, all or
 those named. One line each: check, files, findings; exit status 1 if there is any.
@@ -10,13 +10,11 @@ those named. One line each: check, files, findings; exit status 1 if there is an
   phrases       phrases that read as translated, in pages, step messages and the code of
                 the series; sframe/, bench/ and demo/ are not looked at yet
   kernel-doc    scripts/kernel-doc on the C files of the overlay and of sframe/
-  sparse        make C=2 on the objects of all C files that the series adds or edits; what
-                dev/lint.baseline lists is the base's own. Runs in .build/obj/series
+  sparse        make C=2 on the objects of all C files that the series adds or edits, in
+                .build/obj/series; what it says of the same files in .build/obj/base is not ours
   shellcheck    all shell scripts
   python        all Python files compile
   codespell     all texts
-
-  --baseline    write dev/lint.baseline: what sparse says of the edited files in the base
 
 Examples:
   dev/lint
@@ -25,6 +23,7 @@ Examples:
 
 import collections
 import functools
+import hashlib
 import os
 import re
 import subprocess
@@ -84,7 +83,6 @@ class Lint:
 
     def __init__(self, tree: Tree):
         self.tree, self.root = tree, tree.repo.root
-        self.baseline = self.root / "dev" / "lint.baseline"
         self.files = self._files()
 
     @functools.cached_property
@@ -285,6 +283,22 @@ class Lint:
             and (path.startswith("arch/x86/") or not path.startswith("arch/"))
         ]
 
+    def _known(self) -> collections.Counter[str]:
+        """What sparse says of the edited files in the base, kept for as long as these are the same."""
+        paths = self._objects([path for path in self.edited if path not in self.overlay])
+        config = (self.root / "vm" / "kernel.config").read_text()
+        key = [self.tree.git("rev-parse", "base^{tree}"), config, Path(__file__).read_text(), *paths]
+        kept = self.tree.build / "sparse" / hashlib.sha256("\n".join(key).encode()).hexdigest()
+        if not kept.exists():
+            found = self._ours(self._sparse("base", paths))
+            if failed := [line for line in found if line.startswith("dev/kernel ")]:
+                raise Failure(f"sparse: {failed[0]}")
+            kept.parent.mkdir(exist_ok=True)
+            for old in kept.parent.iterdir():
+                old.unlink()
+            kept.write_text("".join(f"{line}\n" for line in sorted(found.elements())))
+        return collections.Counter(kept.read_text().splitlines())
+
     def sparse(self) -> tuple[int, list[str]]:
         paths = self._objects(self.overlay + self.edited)
         if not paths:
@@ -293,11 +307,7 @@ class Lint:
             raise Failure(
                 "sparse: .build/linux is not what the repository holds; run dev/tree or dev/capture"
             )
-        known: collections.Counter[str] = collections.Counter()
-        if self.baseline.exists():
-            known.update(
-                line for line in self.baseline.read_text().splitlines() if not line.startswith("#")
-            )
+        known = self._known()
         found = self._ours(self._sparse("series", paths))
         # A header's finding shows once per file that includes it.
         new = [
@@ -306,17 +316,6 @@ class Lint:
             if not (".h: " in line and known[line])
         ]
         return len(paths), new
-
-    def write_baseline(self) -> None:
-        found = self._sparse("base", self._objects(self.edited))
-        found = self._ours(found)
-        if failed := [line for line in found if line.startswith("dev/kernel ")]:
-            raise Failure(f"sparse: {failed[0]}; no baseline written")
-        head = "# What sparse says of files of the base that the series edits; written by dev/lint --baseline.\n"
-        self.baseline.write_text(head + "".join(f"{line}\n" for line in sorted(found.elements())))
-        print(
-            f"dev/lint.baseline: {found.total()} findings of the base in {len(self._objects(self.edited))} files"
-        )
 
     def shellcheck(self) -> tuple[int, list[str]]:
         files = self._scripts(".sh", "(ba|da)?sh")
@@ -333,12 +332,7 @@ class Lint:
         return len(files), bad
 
     def codespell(self) -> tuple[int, list[str]]:
-        # The baseline has sparse's own words.
-        files = [
-            path
-            for path in self.files
-            if path != self.baseline and b"\0" not in path.read_bytes()[:8000]
-        ]
+        files = [path for path in self.files if b"\0" not in path.read_bytes()[:8000]]
         return len(files), self._run("codespell", "-L", WORDS, *files) if files else []
 
 
