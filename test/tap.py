@@ -13,10 +13,11 @@ class Tap:
 
     def __init__(self) -> None:
         self.count = self.failed = 0
-        print("KTAP version 1", flush=True)
 
     def result(self, good: bool, name: str, *why: str) -> bool:
         """Print a case's line, and before it what is to be said of it."""
+        if not self.count:
+            print("KTAP version 1")
         for line in "\n".join(why).splitlines():
             print(f"# {line}")
         self.count += 1
@@ -24,9 +25,9 @@ class Tap:
         print(f"{'ok' if good else 'not ok'} {self.count} {name}", flush=True)
         return good
 
-    def finish(self) -> int:
-        """Print the plan; return the exit status."""
-        print(f"1..{self.count}", flush=True)
+    def finish(self, number: int | None = None) -> int:
+        """Print the plan, of a number of cases if that is known; return the exit status."""
+        print(f"1..{self.count if number is None else number}", flush=True)
         return int(self.failed > 0 or self.count == 0)
 
 
@@ -41,7 +42,8 @@ class Result(unittest.TestResult):
         super().stopTest(test)
         why = [text for failed, text in [*self.failures, *self.errors, *self.skipped]
                if getattr(failed, "test_case", failed) is test]
-        self.tap.result(not why and test not in self.unexpectedSuccesses, test.id(), *why)
+        self.tap.result(not why and test not in self.unexpectedSuccesses,
+                        test.id().removeprefix("__main__."), *why)
 
 
 def main() -> int:
