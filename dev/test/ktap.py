@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 REPO = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(REPO / "dev"))
+sys.path[:0] = [str(REPO / "dev"), str(REPO / "test")]
 # pylint: disable=wrong-import-position
 import ktap  # noqa: E402
 import suite  # noqa: E402
+import tap  # noqa: E402
 
 NESTED = """KTAP version 1
 1..2
@@ -107,14 +108,11 @@ def trouble(example: Example) -> str:
 
 
 def main() -> int:
-    print(f"KTAP version 1\n1..{len(EXAMPLES)}")
-    failed = 0
-    for number, (name, example) in enumerate(EXAMPLES.items(), 1):
-        if why := trouble(example):
-            print(f"# {why}")
-        failed += bool(why)
-        print(f"{'not ok' if why else 'ok'} {number} {name}")
-    return 1 if failed else 0
+    results = tap.Tap()
+    for name, example in EXAMPLES.items():
+        why = trouble(example)
+        results.result(not why, name, why)
+    return results.finish(len(EXAMPLES))
 
 
 if __name__ == "__main__":

@@ -22,6 +22,9 @@ import record
 
 HERE = Path(__file__).resolve().parent
 REPO = HERE.parents[2]
+sys.path.insert(0, str(REPO / "test"))
+import tap  # noqa: E402  pylint: disable=wrong-import-position
+
 OUT = REPO / ".build" / "test" / "mixed"
 # One program takes a minute or less, but for Java.
 GUEST_SECONDS = 300
@@ -98,17 +101,15 @@ def main() -> int:
     good = {"base": not for_base or run_guest("base", for_base), "series": run_guest("series", names)}
 
     results = [result for program in chosen for result in compare(program)]
-    print(f"KTAP version 1\n1..{len(results) + 1}")
-    for number, (name, wrong, _) in enumerate(results, 1):
-        for why in wrong:
-            print(f"# {name}: {why}")
-        print(f"{'not ok' if wrong else 'ok'} {number} {name}")
-    print(f"{'ok' if all(good.values()) else 'not ok'} {len(results) + 1} guests")
+    tests = tap.Tap()
+    for name, wrong, _ in results:
+        tests.result(not wrong, name, *wrong)
+    tests.result(all(good.values()), "guests")
     print(COLUMNS.format("program", "mode", "base", "whole", "series", "whole", "chain", "outside",
                          "result"))
     for _, _, line in results:
         print(line)
-    return int(any(wrong for _, wrong, _ in results) or not all(good.values()))
+    return tests.finish()
 
 
 if __name__ == "__main__":

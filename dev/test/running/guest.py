@@ -16,7 +16,6 @@ Prints TAP, a case TOOL-PROCESS for each, with figures before it on a line that 
 Exit status 0 all passed, 1 not, 2 usage.
 """
 
-import itertools
 import os
 import re
 import shutil
@@ -31,6 +30,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 REPO = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(REPO / "test"))
+import tap  # noqa: E402  pylint: disable=wrong-import-position
+
+RESULTS = tap.Tap()
 WORK = Path("/tmp/running")
 SYSCTL = Path("/proc/sys/kernel/unwind_table_path")
 PERF = "/usr/bin/perf"
@@ -82,9 +85,6 @@ FRAME = re.compile(r"^\s+([0-9a-f]+)")
 MAPS = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) (\S{4}) ([0-9a-f]+) \S+ \d+\s+(\S.*)?$")
 
 
-NUMBERS = itertools.count(1)
-
-
 @dataclass
 class Process:
     """One that runs; where its outermost frames are."""
@@ -101,12 +101,6 @@ class Tally:
     samples: int = 0
     whole: int = 0
     broken: list[list[int]] = field(default_factory=list)
-
-
-def result(good: bool, name: str) -> bool:
-    """Print the case's line; whether it passed."""
-    print(f"{'ok' if good else 'not ok'} {next(NUMBERS)} {name}", flush=True)
-    return good
 
 
 def segments(image: bytes) -> tuple[int, list[tuple[int, int, int]]]:
@@ -248,8 +242,8 @@ def python_names(pid: int, options: list[str]) -> Iterator[list[str]]:
             yield re.findall(r" py::([^:\n]+)", sample)
 
 
-def judge_python(tool: str, pid: int, options: list[str]) -> bool:
-    """Whether samples have all functions, and the leaf's have each of its callers."""
+def judge_python(tool: str, pid: int, options: list[str]) -> None:
+    """Samples have to have all functions, and the leaf's have each of its callers."""
     samples = in_order = leaves = 0
     for names in python_names(pid, options):
         samples += 1
@@ -259,11 +253,11 @@ def judge_python(tool: str, pid: int, options: list[str]) -> bool:
     good = leaves >= LEAST_SAMPLES and 100 * in_order >= 99 * samples
     print(f"# {tool}-python-names: {in_order} of {samples} samples have all functions in their order, "
           f"{leaves} of them all {len(PYTHON_NAMES)}")
-    return result(good, f"{tool}-python-names")
+    RESULTS.result(good, f"{tool}-python-names")
 
 
-def first_look() -> bool:
-    """Has the kernel load tables by samples of everybody; whether it has come to an end."""
+def first_look() -> None:
+    """Have the kernel load tables by samples of everybody."""
     begin = changed = time.monotonic()
     before = ""
     with subprocess.Popen([PERF, "record", "-q", "-a", "-g", "-e", "cpu-clock:u", "-F", str(FREQUENCY),
@@ -280,7 +274,7 @@ def first_look() -> bool:
     loaded = sum(line.endswith(" loaded") for line in before.splitlines())
     print(f"# tables of {loaded} files loaded within {changed - begin:.1f} s of the first sample")
     done = " loading" not in before and loaded > 0
-    return result(done, "tables-are-loaded")
+    RESULTS.result(done, "tables-are-loaded")
 
 
 def bpftrace_stacks() -> Iterator[tuple[int, float, list[int]]]:
@@ -294,7 +288,7 @@ def bpftrace_stacks() -> Iterator[tuple[int, float, list[int]]]:
             yield int(entry[1]), float(entry[2]), frames
 
 
-def judge(tool: str, processes: list[Process], stacks: Iterator[tuple[int, float, list[int]]]) -> bool:
+def judge(tool: str, processes: list[Process], stacks: Iterator[tuple[int, float, list[int]]]) -> None:
     tallies = {process.name: Tally() for process in processes}
     by_pid = {process.pid: process for process in processes}
     for pid, when, frames in stacks:
@@ -307,7 +301,6 @@ def judge(tool: str, processes: list[Process], stacks: Iterator[tuple[int, float
             tally.whole += 1
         else:
             tally.broken.append(frames)
-    good = True
     for name, tally in tallies.items():
         for frames in tally.broken[:2]:
             print("#   " + " ".join(f"{frame:x}" for frame in frames))
@@ -315,8 +308,7 @@ def judge(tool: str, processes: list[Process], stacks: Iterator[tuple[int, float
         fine = tally.samples >= LEAST_SAMPLES and (short - 1) * ONE_SHORT_OF < tally.samples
         print(f"# {tool}-{name}: {tally.whole} of {tally.samples} stacks whole "
               f"({100 * tally.whole / (tally.samples or 1):.2f} %)")
-        good = result(fine, f"{tool}-{name}") and good
-    return good
+        RESULTS.result(fine, f"{tool}-{name}")
 
 
 def main(arguments: list[str]) -> int:
@@ -332,19 +324,18 @@ def main(arguments: list[str]) -> int:
     }
     if kernel == "base":
         del tools["deferred"]
-    results = []
-    print("TAP version 13", flush=True)
     with ExitStack() as stack:
         processes = start_all(stack, folder)
         warm_up(processes)
         if kernel != "base":
             SYSCTL.write_text(f"{folder / 'cache'}\n", encoding="utf-8")
-            results.append(first_look())
-        results += [judge(tool, processes, stacks()) for tool, stacks in tools.items()]
+            first_look()
+        for tool, stacks in tools.items():
+            judge(tool, processes, stacks())
         python = next(process.pid for process in processes if process.name == "python3-perf")
-        results.append(judge_python("at-once", python, ["-g"]))
+        judge_python("at-once", python, ["-g"])
         if kernel != "base":
-            results.append(judge_python("deferred", python, ["--call-graph", "fp,defer"]))
+            judge_python("deferred", python, ["--call-graph", "fp,defer"])
         stats = Path("/sys/kernel/debug/unwind/stats")
         if stats.exists():
             print("# " + "\n# ".join(line for line in stats.read_text(encoding="utf-8").splitlines()
@@ -352,8 +343,7 @@ def main(arguments: list[str]) -> int:
         for process in processes:
             if process.name == "nginx":
                 os.kill(process.pid, signal.SIGKILL)
-    print(f"1..{next(NUMBERS) - 1}")
-    return 0 if all(results) else 1
+    return RESULTS.finish()
 
 
 if __name__ == "__main__":

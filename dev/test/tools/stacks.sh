@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # Stacks as tools print them: how many there are and how many are whole, as TAP.
-# shellcheck disable=SC2154 # OUT and number are the script's
+# shellcheck disable=SC2154 # OUT is the script's
 
 # From the innermost function to main.
 FRAMES=(spin inner middle outer main)
@@ -27,15 +27,14 @@ count_whole() {
 	END { judge(); print seen + 0, whole + 0 }'
 }
 
-# result NAME: a passed case if all but 1 % of at least 100 stacks are whole; the
+# known_result NAME: a passed case if all but 1 % of at least 100 stacks are whole; the
 # first samples bring the table in.
-result() {
-	local name=$1 seen whole verdict="not ok"
+known_result() {
+	local seen whole status=1
 
 	read -r seen whole
-	[ "$seen" -lt 100 ] || [ $((whole * 100)) -lt $((seen * 99)) ] || verdict=ok
-	number=$((number + 1))
-	echo "$verdict $number $name: $whole of $seen stacks whole"
+	[ "$seen" -lt 100 ] || [ $((whole * 100)) -lt $((seen * 99)) ] || status=0
+	result $status "$1: $whole of $seen stacks whole"
 }
 
 # fold: perf script's stacks, a line each, the innermost function first.
@@ -79,15 +78,14 @@ whole_stacks() {
 	END { print seen + 0, whole + 0, between + 0 }'
 }
 
-# tool_result NAME: as result; all but 1 of 1000 of at least 300 stacks, or all but one.
+# tool_result NAME: as known_result; all but 1 of 1000 of at least 300 stacks, or all but one.
 tool_result() {
-	local name=$1 seen whole between verdict="not ok"
+	local seen whole between status=1
 
 	read -r seen whole between
 	if [ "$seen" -ge 300 ] && [ $((seen - whole)) -le $((seen / 1000 + 1)) ]; then
-		verdict=ok
+		status=0
 	fi
-	number=$((number + 1))
-	echo "$verdict $number $name: $whole of $seen stacks whole, $between on the way to a handler"
+	result $status "$1: $whole of $seen stacks whole, $between on the way to a handler"
 }
 

@@ -1,13 +1,35 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# For shell test suites: each function named test_* is a case, whose result is printed as KTAP.
+# KTAP of shell scripts. Either each function named test_* is a case
 #
-#	source cases.sh
+#	source tap.sh
 #	test_something() { expect_status 2 command; expect_output 'pattern'; }
 #	run_cases
 #
-# A case runs in a subshell with an empty directory $SCRATCH and ends at the first
-# expectation that does not hold.
+# and runs in a subshell with an empty directory $SCRATCH up to the first expectation that does
+# not hold; or the script itself comes to results, and prints the plan when it has all of them:
+#
+#	result $? NAME
+#	finish
+
+TAP_COUNT=0
+TAP_FAILED=0
+echo "KTAP version 1"
+
+# result STATUS NAME: print the line of a case that has passed if STATUS is 0.
+result() {
+	local verdict=ok
+
+	[ "$1" = 0 ] || { verdict='not ok'; TAP_FAILED=1; }
+	TAP_COUNT=$((TAP_COUNT + 1))
+	echo "$verdict $TAP_COUNT $2"
+}
+
+# finish: print the plan; its status is the script's.
+finish() {
+	echo "1..$TAP_COUNT"
+	[ "$TAP_FAILED" = 0 ] && [ "$TAP_COUNT" != 0 ]
+}
 
 # Run "$@"; its exit status has to be $1, its output is kept for expect_output.
 expect_status() {
@@ -48,20 +70,17 @@ stub() {
 }
 
 run_cases() {
-	local names name number=0 failed=0
+	local name status
 
-	mapfile -t names < <(declare -F | awk '$3 ~ /^test_/ { print $3 }')
-	printf 'KTAP version 1\n1..%d\n' ${#names[@]}
-	for name in "${names[@]}"; do
-		number=$((number + 1))
+	for name in $(declare -F | awk '$3 ~ /^test_/ { print $3 }'); do
 		SCRATCH=$(mktemp -d)
-		if (set -e; "$name"); then
-			echo "ok $number ${name#test_}"
-		else
-			echo "not ok $number ${name#test_}"
-			failed=1
-		fi
+		# With "if", set -e would hold for nothing in it.
+		set +e
+		(set -e; "$name")
+		status=$?
+		set -e
+		result $status "${name#test_}"
 		rm -rf "$SCRATCH"
 	done
-	return $failed
+	finish
 }
