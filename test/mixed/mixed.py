@@ -21,7 +21,7 @@ import programs
 import record
 
 HERE = Path(__file__).resolve().parent
-REPO = HERE.parents[2]
+REPO = HERE.parents[1]
 sys.path.insert(0, str(REPO / "test"))
 import tap  # noqa: E402  pylint: disable=wrong-import-position
 

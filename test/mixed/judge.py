@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "demo"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "demo"))
 # pylint: disable=wrong-import-position
 from stacks import FIELDS, Frame, Sample, parse  # noqa: E402
 from programs import Program  # noqa: E402

@@ -10,7 +10,7 @@ import unittest
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-REPO = HERE.parents[2]
+REPO = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(REPO / "test")]
 # pylint: disable=wrong-import-position
 import judge  # noqa: E402
