@@ -35,8 +35,8 @@ PROGRAMS = {
     "tools/testing/selftests/bpf": """
 [ -e "$REPO/.build/obj/series/vmlinux" ] || "$REPO/dev/kernel" series
 export KERNEL=steps OUT="$REPO/.build/test/bpf-selftests"
-"$REPO/dev/test/bpf/build"
-[ ! -e "$DIR/benchs/bench_stackmap.c" ] || "$REPO/dev/test/bpf/build" bench
+"$REPO/test/bpf/build"
+[ ! -e "$DIR/benchs/bench_stackmap.c" ] || "$REPO/test/bpf/build" bench
 """,
     "tools/testing/selftests/stackmap": 'make -s -C "$DIR" OUTPUT="$OUT"',
     "tools/testing/selftests/unwind": 'make -s -C "$DIR" OUTPUT="$OUT"',
