@@ -114,7 +114,6 @@ configure_apt() {
 		echo "deb $uri $SUITE-updates main"
 		echo "deb $uri $SUITE-backports main"
 		[ -z "$security" ] || echo "deb $security $SUITE-security main"
-		echo "deb-src $uri $SUITE main"
 	} >"$TREE/etc/apt/sources.list"
 	{
 		apt-config dump Acquire 2>/dev/null | grep -E '^Acquire::(https?::)?(Proxy|Check-Valid-Until|Check-Date)' || true
