@@ -380,10 +380,10 @@ bool unwind_user_guess(struct unwind_user_walk *walk)
  * Find the first record above the walk's frame in the chain of frame pointers that begins in
  * the innermost frame.  Returns its address, or 0.  @saved is set if another record led to it.
  */
-static unsigned long unwind_user_find_record(const struct unwind_user_walk *walk,
-					     unsigned int max, bool *saved)
+static unsigned long unwind_user_find_record(struct unwind_user_walk *walk, unsigned int max,
+					     bool *saved)
 {
-	unsigned long fp = walk->leaf_fp, last = 0;
+	unsigned long fp = walk->leaf_fp, last = 0, found = 0;
 	struct unwind_user_record record;
 	bool inside, was_inside = false;
 	struct unwind_range stack;
@@ -393,16 +393,29 @@ static unsigned long unwind_user_find_record(const struct unwind_user_walk *walk
 	unwind_find_mapping(&stack, walk->sp, false);
 	for (i = 0; i < max && stack.size; i++) {
 		inside = unwind_in_range(&stack, fp);
-		*saved = i;
+		/*
+		 * The walk has been to this record and those before: its stack pointer is
+		 * behind the record, or it has gone on with it already.
+		 */
+		if (fp == walk->sp - 2 * walk->word || fp == walk->resumed_at) {
+			found = 0;
+		} else if (found) {
+			if (++walk->rejected >= UNWIND_USER_MAX_REJECTED)
+				break;
 		/* Above the frame, or on the stack of its caller. */
-		if (inside ? fp >= walk->sp || (was_inside && fp <= last) : was_inside)
-			return fp;
+		} else if (inside ? fp >= walk->sp || (was_inside && fp <= last) : was_inside) {
+			found = fp;
+			*saved = i;
+		}
 		if (!unwind_user_read_record(walk, fp, &record) || !record.fp)
 			break;
 		was_inside = inside;
 		last = fp;
 		fp = record.fp;
 	}
+	walk->resumed_at = found;
+	if (found)
+		return found;
 	*saved = walk->fp_saved;
 	return !walk->fp_error && walk->fp >= walk->sp ? walk->fp : 0;
 }

@@ -44,6 +44,7 @@
  * @certain:	The walk as it was before the first scan that found a caller.
  * @leaf_fp:	The frame pointer register of the innermost frame.
  * @resumed:	Number of times that the walk went on with @leaf_fp's chain.
+ * @resumed_at:	Record with which it last did.
  * @first_end:	Why the walk would have ended without that; valid if @resumed is not 0.
  * @end:	Why the walk ended; valid once it has.
  */
@@ -77,6 +78,7 @@ struct unwind_user_walk {
 	} certain;
 	unsigned long		leaf_fp;
 	u8			resumed;
+	unsigned long		resumed_at;
 	enum unwind_user_end	first_end;
 	enum unwind_user_end	end;
 };

@@ -286,6 +286,34 @@ static void guess_follows_a_switch_of_stacks(struct kunit *test)
 			   (u64[]){ NO_TABLE, OTHER, OUTERMOST + 2 });
 }
 
+/*
+ * A function switches to a stack that is amid the first one, and back.  Where the walk ends, it
+ * must not go on with frames that it has been to.
+ */
+static void guess_goes_to_no_frame_twice(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	/* Executable, so that it is not merged with the first stack. */
+	unsigned long other = sframe_test_map(test, PROT_READ | PROT_WRITE | PROT_EXEC);
+	u64 leaf[] = { other, t->text + OTHER };
+	u64 on_other[] = { t->stack + 0x800, t->text + OTHER + 8 };
+	u64 first[] = { 1, t->text + NO_TABLE + 0x60 };
+	u64 entries[64];
+	struct unwind_user_trace trace = { .entries = entries, .max = ARRAY_SIZE(entries) };
+
+	sframe_test_register(test);
+	/* Either stack may be the lower one. */
+	sframe_test_write_indirect_call(test, OTHER);
+	sframe_test_write_indirect_call(test, OTHER + 8);
+	sframe_test_write_indirect_call(test, NO_TABLE + 0x60);
+	sframe_test_write(test, other, on_other, sizeof(on_other));
+	sframe_test_write(test, t->stack + 0x800, first, sizeof(first));
+	t->stack += 0x100;
+	guess_walk(test, &trace, leaf, sizeof(leaf), 0);
+	sframe_test_expect(test, &trace, UNWIND_USER_NO_ROW, 4,
+			   (u64[]){ NO_TABLE, OTHER, OTHER + 8, NO_TABLE + 0x60 });
+}
+
 /* Frames that call each other in a circle would have no end. */
 static void guess_switches_stacks_so_many_times(struct kunit *test)
 {
@@ -471,6 +499,7 @@ static struct kunit_case guess_cases[] = {
 	KUNIT_CASE(guess_follows_return_addresses_that_were_pushed),
 	KUNIT_CASE(guess_ends_at_a_frame_pointer_of_0),
 	KUNIT_CASE(guess_follows_a_switch_of_stacks),
+	KUNIT_CASE(guess_goes_to_no_frame_twice),
 	KUNIT_CASE(guess_switches_stacks_so_many_times),
 	KUNIT_CASE(guess_skips_frames_of_callees_that_returned),
 	KUNIT_CASE(guess_takes_a_call_of_the_function_before_a_frame_pointer),
