@@ -181,7 +181,8 @@ static int detach_in_full_group(struct test_tp_attach *skel, int cgroup)
 	/* What this uses cannot be reclaimed. */
 	if (mlockall(MCL_CURRENT | MCL_FUTURE))
 		return 2;
-	snprintf(limit, sizeof(limit), "%lld", number_of_group(cgroup, "memory.current", "") + 16384);
+	snprintf(limit, sizeof(limit), "%lld",
+		 number_of_group(cgroup, "memory.current", "") + 16384);
 	if (write_cgroup_file_parent(GROUP, "memory.max", limit))
 		return 3;
 	for (i = 0; i < LINKS; i++)
