@@ -19,7 +19,7 @@
  * @table:	Table of the map's stacks.
  * @recent:	With build ids: {half of the hash of the addresses:32, id:32} of recent
  *		stacks, indexed by the other half of the hash.
- * @sweep:	Number of keys that have been deleted in order, see stack_map_swept().
+ * @sweep:	Number of keys that have been deleted in order, see stack_map_sweep().
  * @passed:	Indexes of the stacks that this sweep has passed without deleting them.
  * @reserved:	Set if the map owes a perf_callchain_unreserve().
  */

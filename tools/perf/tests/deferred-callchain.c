@@ -209,13 +209,13 @@ static int do_merge(struct reader *reader)
 static int do_order(struct reader *reader)
 {
 	TEST_ASSERT_VAL("deferred", !read_sample(reader, 10, 10, 1, 5));
-	TEST_ASSERT_VAL("behind it", !read_sample(reader, 10, 10, 2, 0));
+	TEST_ASSERT_VAL("later sample of the task", !read_sample(reader, 10, 10, 2, 0));
 	TEST_ASSERT_VAL("other task", !read_sample(reader, 10, 11, 3, 0));
 	TEST_ASSERT_VAL("other first", got(reader, 0, 3, 0));
 	TEST_ASSERT_VAL("held", reader->nr_got == 1);
 	TEST_ASSERT_VAL("user part", !read_user_part(reader, 10, 5));
 	TEST_ASSERT_VAL("deferred", got(reader, 1, 1, 2));
-	TEST_ASSERT_VAL("behind it", got(reader, 2, 2, 0));
+	TEST_ASSERT_VAL("later sample of the task", got(reader, 2, 2, 0));
 	return TEST_OK;
 }
 

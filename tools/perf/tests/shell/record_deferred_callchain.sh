@@ -27,6 +27,16 @@ count_samples() {
       END { print found + 0, all + 0 }'
 }
 
+# fails the test $1 unless 8 of 10 samples, and of at least 10, have the caller
+have_user_frames() {
+  # shellcheck disable=SC2046
+  set -- "$1" $(count_samples)
+  [ "$3" -lt 10 ] || [ "$2" -lt $(($3 * 8 / 10)) ] || return 0
+  echo "$1 test [Failed $2 of $3 samples have user frames]"
+  err=1
+  return 1
+}
+
 test_merge() {
   echo "Deferred callchain merge test"
 
@@ -43,14 +53,7 @@ test_merge() {
     err=2
     return
   fi
-  # shellcheck disable=SC2046
-  set -- $(count_samples)
-  if [ "$2" -lt 10 ] || [ "$1" -lt $(($2 * 8 / 10)) ]
-  then
-    echo "Deferred callchain merge test [Failed $1 of $2 samples have user frames]"
-    err=1
-    return
-  fi
+  have_user_frames "Deferred callchain merge" || return 0
   echo "Deferred callchain merge test [Success]"
 }
 
@@ -146,14 +149,7 @@ test_events() {
     err=1
     return
   fi
-  # shellcheck disable=SC2046
-  set -- $(count_samples)
-  if [ "$2" -lt 10 ] || [ "$1" -lt $(($2 * 8 / 10)) ]
-  then
-    echo "Deferred callchains of some events test [Failed $1 of $2 samples have user frames]"
-    err=1
-    return
-  fi
+  have_user_frames "Deferred callchains of some events" || return 0
   if perf record --call-graph fp,deferred -o "${perfdata}" true > "${log}" 2>&1
   then
     echo "Deferred callchains of some events test [Failed a wrong word was accepted]"

@@ -575,8 +575,8 @@ static uint32_t still_stored(const struct filled *self, const uint32_t *ids, uin
 }
 
 /*
- * A tool that deletes all keys below max_entries must empty the map, whatever the ids, but
- * for stacks that are stored behind it.
+ * A tool that deletes all keys below max_entries must empty the map, whatever the ids.  It
+ * must leave stacks that the program stores at keys that the tool has already deleted.
  */
 static void test_sweep(struct filled *self)
 {
@@ -598,8 +598,8 @@ static void test_sweep(struct filled *self)
 }
 
 /*
- * A reader that takes one key after the other must not delete stacks that it has not read,
- * also if the program stores new ones behind it.
+ * A reader that takes one key after the other must not delete a stack that it has not read,
+ * even if the program stores that stack at a key that the reader has already deleted.
  */
 static void test_drain(struct filled *self)
 {
