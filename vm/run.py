@@ -579,8 +579,8 @@ def parse_arguments() -> argparse.Namespace:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kernel", default="series", choices=KERNELS)
     parser.add_argument("--icount", action="store_true",
-                        help="1 ns of the guest's clock = 1 instruction; one CPU, emulated")
-    parser.add_argument("--smp", type=int, default=2, metavar="N", help="CPUs, 1-64 (default: 2)")
+                        help="1 ns of the guest's clock = 1 instruction; emulated, --smp 1 by default")
+    parser.add_argument("--smp", type=int, default=None, metavar="N", help="CPUs, 1-64 (default: 2)")
     parser.add_argument("--mem", default="", metavar="M", help="memory (default: 2G; debug: 4G)")
     parser.add_argument("--dir", action="append", default=[], type=Path, metavar="HOSTDIR",
                         help="one more directory, writable at the same path; repeatable")
@@ -604,8 +604,8 @@ def parse_arguments() -> argparse.Namespace:
         if not args.interactive:
             parser.error("no command; put it after --")
         args.command = ["bash", "-l"]
-    if args.icount:
-        args.smp = 1
+    if args.smp is None:
+        args.smp = 1 if args.icount else 2
     # KASAN's shadow and the checkers' own records take their share.
     args.mem = args.mem or ("4G" if args.kernel == "debug" else "2G")
     if not 1 <= args.smp <= 64:

@@ -2,17 +2,24 @@
 # shellcheck shell=bash
 # Cases: files that other versions of perf read, and what perf exports. Read by guest.sh.
 
+# same FILE FILE: prints how they differ.
+same() {
+	diff "$@" >"$WORK/differences" && return
+	head -5 "$WORK/differences" | sed 's/^/# /'
+	return 1
+}
+
 # Debian's perf reads the same from the file.
 case_stock() {
 	local option=(-F 'comm,tid,time,period,event,ip')
 
 	traced stock --off-cpu-thresh 1ms -- 20 5000
 	# shellcheck disable=SC2153 # guest.sh sets PERF
-	"$PERF" script -i "$DATA" "${option[@]}" 2>/dev/null >"$DIR/stock.ours.txt"
-	/usr/bin/perf script -i "$DATA" "${option[@]}" 2>/dev/null >"$DIR/stock.theirs.txt"
+	"$PERF" script --no-inline -i "$DATA" "${option[@]}" 2>/dev/null >"$DIR/stock.ours.txt"
+	/usr/bin/perf script --no-inline -i "$DATA" "${option[@]}" 2>/dev/null >"$DIR/stock.theirs.txt"
 	# Of programs that have ended before a row was written, it does not know the name.
 	sed -i 's/^ *[^ ]* *//' "$DIR/stock.ours.txt" "$DIR/stock.theirs.txt"
-	diff "$DIR/stock.ours.txt" "$DIR/stock.theirs.txt" | head -5 | sed 's/^/# /' | grep . && return 1
+	same "$DIR/stock.ours.txt" "$DIR/stock.theirs.txt" || return 1
 	[ "$(grep -c offcpu-time "$DIR/stock.theirs.txt")" -ge 100 ]
 }
 
@@ -57,7 +64,7 @@ case_deferred_stock() {
 			"$reader" script -i "$DATA" --no-inline "${option[@]}" \
 				2>"$name.log" >"$name.${reader//\//_}.txt" || sed 's/^/# /' "$name.log"
 		done
-		diff "$name".*.txt | head -6 | sed 's/^/# /' | grep . && status=1
+		same "$name".*.txt || status=1
 		awk -v RS= -F '\n' 'NF > 6 { deep++ } END { print "# " NR " samples, " deep " deep"; exit deep < 50 }' \
 			"$name.${PERF//\//_}.txt" || status=1
 	done

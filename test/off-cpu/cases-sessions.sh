@@ -47,7 +47,7 @@ case_control() {
 	local pid asked answered end most
 
 	mkfifo "$WORK/control" "$WORK/ack"
-	sleep 100 &
+	sleep 1d &
 	pid=$!
 	"$PERF" record -q --off-cpu -e dummy -p $pid -o "$DATA" -D -1 \
 		--control "fifo:$WORK/control,$WORK/ack" &
@@ -74,7 +74,7 @@ case_control() {
 case_delay() {
 	local pid begin end most
 
-	sleep 100 &
+	sleep 1d &
 	pid=$!
 	begin=$(now)
 	# shellcheck disable=SC2016 # the other shell's
@@ -101,7 +101,7 @@ case_early_child() {
 case_interrupted() {
 	local pid
 
-	"$PERF" record -q --off-cpu -e dummy -o "$DATA" -- sleep 100 &
+	"$PERF" record -q --off-cpu -e dummy -o "$DATA" -- sleep 1d &
 	pid=$!
 	until pgrep -P $pid -x sleep >/dev/null; do sleep 0.1; done
 	sleep 2

@@ -7,9 +7,9 @@ kinds() {
 	check kinds "$1" "$DIR/$1.waits.txt" "$DIR/$1.trace.txt" "$DIR/$1.script.txt" "$2"
 }
 
-# totals CASE ERROR [STATES]
+# totals CASE ERROR [STATES [PERIOD]]
 totals() {
-	check totals "$2" "${3:-SDI}" "$DIR/$1.trace.txt" "$DIR/$1.report.txt"
+	check totals "$2" "${3:-SDI}" "$DIR/$1.trace.txt" "$DIR/$1.report.txt" ${4:+"$4"}
 }
 
 case_samples() {
@@ -28,13 +28,13 @@ case_states() {
 
 case_period() {
 	traced period --off-cpu-period 1ms -- 200 10000
-	totals period 0.02
+	totals period 0.01 SDI 1000000
 }
 
 # Many waits that are shorter than the period.
 case_short_waits() {
-	traced short_waits --off-cpu-period 1ms -- 10000 50 wait_futex
-	totals short_waits 0.02
+	traced short_waits --off-cpu-period 1ms -- 40000 50 wait_futex
+	totals short_waits 0.01 SDI 1000000
 }
 
 # A mutex that another thread unlocks, and a pipe that it writes to.
@@ -70,7 +70,7 @@ case_waker_outside() {
 case_blocked() {
 	local pid ns start most
 
-	sleep 100 &
+	sleep 1d &
 	pid=$!
 	sleep 1
 	start=$(now)
@@ -87,7 +87,7 @@ case_blocked() {
 case_stopped() {
 	local pid asked stopped ask_again continued
 
-	sleep 100 &
+	sleep 1d &
 	pid=$!
 	"$PERF" record -q --off-cpu --off-cpu-states T -e dummy -p $pid -o "$DATA" -- \
 		bash -c "

@@ -2,7 +2,7 @@
 """Hold what "perf record --off-cpu" saw of waits.c against the kernel's own trace.
 
 usage: check.py kinds NAME WAITS TRACE SCRIPT NANOSECONDS
-       check.py totals ERROR STATES TRACE REPORT
+       check.py totals ERROR STATES TRACE REPORT [PERIOD]
        check.py waker SCRIPT WAIT WAKER
        check.py weights json|flamegraph FILE SCRIPT
 
@@ -14,7 +14,8 @@ mono, SCRIPT the output of "perf script -F comm,tid,time,period,event[,wakee],ip
           samples with its function is that of the intervals of NANOSECONDS at least, and their
           stacks are whole, with a kernel part unless NANOSECONDS is 0
   totals  compares the time of all threads of waits in each of STATES, letters of ps(1); each differs
-          by ERROR of all their time at most, as the trace lacks what they did before their exec
+          by ERROR of all their time at most, as the trace lacks what they did before their exec.
+          Sampled once in PERIOD nanoseconds, it may also differ by what random rounding can do
   waker   looks for the waker of each sample with the function WAIT: a sample as long, of that wakee,
           with both stacks, WAKER in that of the user, without the frames that all wakeups have in
           common
@@ -23,6 +24,7 @@ mono, SCRIPT the output of "perf script -F comm,tid,time,period,event[,wakee],ip
 """
 
 import json
+import math
 import re
 import sys
 from collections import Counter
@@ -155,9 +157,16 @@ def kinds(name: str, waits: str, trace: str, script: str, shortest: int) -> int:
     return status
 
 
-def totals(error: float, states: str, trace: str, report: str) -> int:
+def rounding(ns: int, waits: int, period: int) -> float:
+    """How far a sum may be off: five standard deviations. perf rounds each wait up or down to a
+    multiple of the period, at random, so that the mean is exact."""
+    return 5 * math.sqrt(min(ns * period, waits * period**2 / 4))
+
+
+def totals(error: float, states: str, trace: str, report: str, period: int = 0) -> int:
     seen: Counter[str] = Counter()
     real: Counter[str] = Counter()
+    waits: Counter[str] = Counter()
     tids = set()
     for line in report.splitlines():
         if row := ROW.match(line):
@@ -170,11 +179,13 @@ def totals(error: float, states: str, trace: str, report: str) -> int:
         split = "R" in states and interval.state != "R"
         real[interval.state] += (interval.woken if split else interval.end) - interval.begin
         real["R"] += interval.end - interval.woken if split else 0
+        waits[interval.state] += 1
     whole = sum(real[state] for state in states)
     good = bool(whole) and set(seen) <= set(states)
     said = []
     for state in states:
-        good = good and abs(seen[state] - real[state]) <= error * whole
+        most = error * whole + rounding(real[state], waits[state], period)
+        good = good and abs(seen[state] - real[state]) <= most
         if not seen[state] and not real[state]:
             continue
         said.append(f"{state} {seen[state]} of {real[state]} ns "
@@ -239,8 +250,8 @@ def main(arguments: list[str]) -> int:
     match arguments:
         case ["kinds", name, waits, trace, script, shortest]:
             return kinds(name, read(waits), read(trace), read(script), int(shortest))
-        case ["totals", error, states, trace, report]:
-            return totals(float(error), states, read(trace), read(report))
+        case ["totals", error, states, trace, report, *period]:
+            return totals(float(error), states, read(trace), read(report), *map(int, period))
         case ["waker", script, wait, function]:
             return waker(read(script), wait, function)
         case ["weights", "json", name, script]:
