@@ -298,7 +298,7 @@ def main() -> int:
         return USAGE_ERROR
 
     LOGS.mkdir(parents=True, exist_ok=True)
-    if subprocess.run([HERE / "tree"], stdout=sys.stderr, check=False).returncode:
+    if subprocess.run([sys.executable, "-B", HERE / "tree.py"], stdout=sys.stderr, check=False).returncode:
         return 1
     for number in SIGNALS:
         signal.signal(number, interrupt)

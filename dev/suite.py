@@ -83,7 +83,7 @@ class Suite:
         # One stream: two would be mixed in the middle of lines.
         inner = shlex.quote(f"exec 2>&1\n{self.guest}")
         seconds = self.seconds + 2 * int(settings.get(self.adds, 0))
-        return (f"exec vm/run --kernel $KERNEL --timeout {seconds} {self.vm} -- "
+        return (f"exec python3 -B vm/run.py --kernel $KERNEL --timeout {seconds} {self.vm} -- "
                 f"env {' '.join(exports)} bash -euo pipefail -c {inner} {self.name} \"$@\"")
 
 
