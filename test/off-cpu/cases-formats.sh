@@ -34,13 +34,15 @@ flamegraph() {
 	"$PERF" script -i "$DATA" -s "$PERF_EXEC_PATH/scripts/python/flamegraph.py" -- "$@"
 }
 
-# Its widths are times, and it says so. A profile of several events has no common unit.
+# Its widths are times, and it says so. A profile of several events has no common unit but
+# the number of samples.
 case_flamegraph() {
 	local said json=(-f json -o "$DIR/flamegraph.json") page=$DIR/flamegraph.html
 
 	"$PERF" record -q --off-cpu -e cpu-clock -o "$DATA" -- bash -c 'sleep 0.3; sleep 0.6; true'
-	said=$(flamegraph "${json[@]}" 2>&1) && { echo "# mixed: $said"; return 1; }
-	grep -q 'choose one with --event' <<<"$said" || { echo "# $said"; return 1; }
+	said=$(flamegraph "${json[@]}" 2>&1) || { echo "# mixed: $said"; return 1; }
+	grep -q 'samples of cpu-clock.*, offcpu-time are counted' <<<"$said" || { echo "# $said"; return 1; }
+	grep -q '^{"n": "all", "l": "root"' "$DIR/flamegraph.json" || { echo "# counted in ns"; return 1; }
 	flamegraph "${json[@]}" -e offcpu-time >/dev/null || return 1
 	grep -q '^{"n": "all, in ns off the CPU",' "$DIR/flamegraph.json" || { echo "# no unit"; return 1; }
 	echo '<script>options = [/** @options_json **/];</script></body>' >"$WORK/template.html"

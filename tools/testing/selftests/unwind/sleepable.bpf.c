@@ -1,8 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Take the user stack at a probe, in a program that may fault and in one that may not. */
+/*
+ * Take the user stack at a probe, in a program that may fault and in one that may not; and in
+ * an iterator that may sleep, but holds the mmap_lock of the task.
+ */
 #include <linux/bpf.h>
 #include <linux/ptrace.h>
 #include <bpf/bpf_helpers.h>
+
+struct task_struct {
+	int tgid;
+} __attribute__((preserve_access_index));
+
+struct bpf_iter__task_vma {
+	struct task_struct *task;
+} __attribute__((preserve_access_index));
 
 char _license[] SEC("license") = "GPL";
 
@@ -33,4 +44,14 @@ SEC("?uprobe")
 int at_once(struct pt_regs *ctx)
 {
 	return take(ctx);
+}
+
+SEC("?iter.s/task_vma")
+int iterates(struct bpf_iter__task_vma *ctx)
+{
+	if (!ctx->task || ctx->task->tgid != tgid || runs)
+		return 0;
+	bytes = bpf_get_task_stack(ctx->task, ips, sizeof(ips), BPF_F_USER_STACK);
+	runs++;
+	return 0;
 }
