@@ -63,6 +63,8 @@ class Stacks:
     # Frames in no executable mapping: leaves, which perf must have missed, and others
     lost: int
     outside: int
+    # Stacks with a frame twice that is in a function of the chain or of the start
+    twice: int
 
     def __len__(self) -> int:
         return len(self.depth.values)
@@ -72,6 +74,13 @@ def follows(frames: Sequence[Frame], chain: Iterable[str]) -> bool:
     """Whether there are frames for the chain's patterns, in their order."""
     rest = iter(frames)
     return all(any(re.fullmatch(name, frame.symbol) for frame in rest) for name in chain)
+
+
+def goes_round(program: Program, sample: Sample) -> bool:
+    """Whether a frame comes again that no recursion can have again."""
+    once = [frame for frame in sample.frames
+            if any(re.fullmatch(name, frame.symbol) for name in (program.start, *program.chain))]
+    return len(once) > len(set(once))
 
 
 def has_to_have_chain(program: Program, sample: Sample) -> bool:
@@ -87,7 +96,8 @@ def measure(program: Program, lines: Iterable[str]) -> Stacks:
              for s, w in zip(samples, whole) if has_to_have_chain(program, s)]
     return Stacks(Series([s.depth for s in samples]), Series(whole), Series(right),
                   sum(not s.frames[0].is_mapped for s in samples),
-                  sum(not f.is_mapped for s in samples for f in s.frames[1:]))
+                  sum(not f.is_mapped for s in samples for f in s.frames[1:]),
+                  sum(goes_round(program, s) for s in samples))
 
 
 def complaints(program: Program, base: Stacks, series: Stacks) -> list[str]:
@@ -104,6 +114,8 @@ def complaints(program: Program, base: Stacks, series: Stacks) -> list[str]:
         found.append("fewer stacks reach the start")
     if series.outside and program.tables:
         found.append(f"{series.outside} frames are in no executable mapping")
+    if series.twice > base.twice:
+        found.append(f"{series.twice} stacks have a frame twice")
     if program.chain and len(series) and series.chain.mean < LEAST_CHAINS:
         found.append(f"{series.chain.mean:.1%} of the stacks have {' < '.join(program.chain)}")
     return found

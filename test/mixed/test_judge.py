@@ -70,6 +70,14 @@ class Measure(unittest.TestCase):
     def test_a_chain_without_the_start_is_not_whole(self) -> None:
         self.assertEqual(stacks(SHORT, program=PROGRAM).chain.mean, 0)
 
+    def test_a_frame_that_comes_again(self) -> None:
+        around = sample("work", "main", "main", START)
+        self.assertEqual(stacks(around, GOOD, program=PROGRAM).twice, 1)
+        self.assertEqual(stacks(sample("work", START, START), program=PROGRAM).twice, 1)
+
+    def test_recursion_is_no_circle(self) -> None:
+        self.assertEqual(stacks(sample("work", "f", "f", "main", START), program=PROGRAM).twice, 0)
+
     def test_other_leaves_need_no_chain(self) -> None:
         self.assertEqual(stacks(GOOD, sample("tick", START), program=PROGRAM).chain.values, [True])
 
@@ -111,6 +119,12 @@ class Complaints(unittest.TestCase):
         skipped = sample("work", START, START)
         self.assertEqual(complaints([skipped] * 100, [skipped] * 100, PROGRAM),
                          ["0.0% of the stacks have work < main"])
+
+    def test_a_circle(self) -> None:
+        around = sample("work", "main", "main", START)
+        self.assertEqual(complaints([GOOD] * 100, [GOOD] * 99 + [around], PROGRAM),
+                         ["1 stacks have a frame twice"])
+        self.assertEqual(complaints([around] * 100, [around] * 100, PROGRAM), [])
 
     def test_few_samples(self) -> None:
         self.assertEqual(complaints([GOOD] * 100, [GOOD] * 29), ["series: 29 samples only"])

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * work() < request() < serve() < main(), with what the argument names between request() and
- * work(): a switch of stacks (up, upcfi, down, downcfi) or an unusual way to call.
+ * work(): a switch of stacks (up, upcfi, down, downcfi, both) or an unusual way to call.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -17,7 +17,8 @@ void pushed(void (*f)(void));
 void hand(void);
 void in_register(void);
 
-static char *lower, *upper;
+/* Two below the stack of main(), one in its frame */
+static char *lower, *upper, *inner;
 static const char *what;
 #define is(name) (!strcmp(what, name))
 
@@ -36,7 +37,9 @@ KEEP void work(void)
 
 static KEEP void request(void)
 {
-	if (is("up") || is("down"))
+	if (is("both"))
+		run_on(inner, work);
+	else if (is("up") || is("down"))
 		run_on(is("up") ? upper : lower, work);
 	else if (is("upcfi") || is("downcfi"))
 		run_on_cfi(is("upcfi") ? upper : lower, work);
@@ -59,15 +62,16 @@ static KEEP void serve(void)
 
 int main(int argc, char **argv)
 {
-	/* All below the stack of main() */
+	char frame[1 << 16] __attribute__((aligned(64)));
 	char *region = mmap(NULL, REGION, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	lower = region + REGION / 4;
 	upper = region + REGION - 64;
+	inner = frame + sizeof(frame) / 2;
 	what = argv[argc - 1];
 	for (;;) {
-		if (is("up") || is("upcfi"))
+		if (is("up") || is("upcfi") || is("both"))
 			run_on(region + REGION / 2, serve);
 		else
 			serve();
