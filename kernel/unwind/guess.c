@@ -118,6 +118,7 @@ bool unwind_user_step_interrupted(struct unwind_user_walk *walk, unsigned long i
 	walk->fp_saved = false;
 	if (unwind_is_code(&walk->code, ip)) {
 		unwind_user_step(walk, ip, sp, fp);
+		walk->low = sp;
 		walk->exact = true;
 		return true;
 	}
@@ -223,6 +224,7 @@ static bool unwind_user_next_scanned(struct unwind_user_walk *walk, enum unwind_
 		}
 		if (!walk->scanned) {
 			walk->certain.sp = walk->sp;
+			walk->certain.low = walk->low;
 			walk->certain.fp = walk->fp;
 			walk->certain.fp_error = walk->fp_error;
 			walk->certain.fp_saved = walk->fp_saved;
@@ -279,21 +281,26 @@ static bool unwind_user_next_record(struct unwind_user_walk *walk,
 }
 
 /*
- * Whether the frame pointer leads to a callee that has returned.  Its record is below the
- * stack pointer, and its chain leads back to the frames of the stack.  If so, replace the
- * frame pointer by the first one of the stack's frames.
+ * Whether the frame pointer, which is below the stack pointer, leads to a frame that is done
+ * with, and its chain back to the frames of the stack.  If so, replace the frame pointer by the
+ * first one of these.  Such a frame is that of a callee that has returned; or the walk has been
+ * to it (@seen), as the rows of all frames since say nothing about the frame pointer.
  */
-static bool unwind_user_skip_stale(struct unwind_user_walk *walk)
+static bool unwind_user_skip_stale(struct unwind_user_walk *walk, bool *seen)
 {
 	struct unwind_user_record record;
 	struct unwind_range stack;
 	unsigned long fp = walk->fp;
+	bool near = !walk->scanned && walk->sp - fp <= UNWIND_USER_STALE_SIZE;
 	unsigned int i;
 
-	if (walk->scanned || walk->sp - fp > UNWIND_USER_STALE_SIZE ||
-	    !unwind_find_mapping(&stack, walk->sp, false))
+	if ((!near && fp < walk->low) || !unwind_find_mapping(&stack, walk->sp, false))
 		return false;
-	for (i = 0; i < UNWIND_USER_STALE && walk->rejected < UNWIND_USER_MAX_REJECTED; i++) {
+	*seen = fp >= walk->low && unwind_in_range(&stack, walk->low);
+	if (!near && !*seen)
+		return false;
+	for (i = 0; (*seen || i < UNWIND_USER_STALE) &&
+		    walk->rejected < UNWIND_USER_MAX_REJECTED; i++) {
 		walk->rejected++;
 		if (!unwind_in_range(&stack, fp) || !unwind_user_read_record(walk, fp, &record) ||
 		    !unwind_user_may_return(walk, record.ip))
@@ -315,7 +322,7 @@ static bool unwind_user_next_fp(struct unwind_user_walk *walk)
 {
 	enum unwind_user_end end = walk->no_table ? UNWIND_USER_NO_TABLE : UNWIND_USER_NO_ROW;
 	struct unwind_user_record record;
-	bool lower;
+	bool lower, seen = false;
 
 	if (walk->fp_error)
 		return unwind_user_next_scanned(walk, unwind_user_end_of(walk->fp_error));
@@ -324,9 +331,9 @@ static bool unwind_user_next_fp(struct unwind_user_walk *walk)
 	/* By the psABI, a frame pointer of 0 marks the outermost frame. */
 	if (!walk->fp)
 		return unwind_user_next_scanned(walk, walk->fp_saved ? UNWIND_USER_COMPLETE : end);
-	lower = walk->fp < walk->sp && !unwind_user_skip_stale(walk);
+	lower = walk->fp < walk->sp && !unwind_user_skip_stale(walk, &seen);
 	/* A program may have switched to a stack that is further up than that of the caller. */
-	if (lower && walk->switches >= UNWIND_USER_SWITCHES)
+	if (lower && (seen || walk->switches >= UNWIND_USER_SWITCHES))
 		return unwind_user_next_scanned(walk, end);
 	if (!unwind_user_read_record(walk, walk->fp, &record)) {
 		walk->no_record = true;

@@ -74,6 +74,8 @@ void unwind_user_step(struct unwind_user_walk *walk, unsigned long ip, unsigned 
 		      unsigned long fp)
 {
 	walk->no_record = walk->no_record && fp == walk->fp;
+	if (sp < walk->sp)
+		walk->low = sp;
 	walk->ip = ip;
 	walk->sp = sp;
 	walk->fp = fp;
@@ -433,6 +435,7 @@ static bool unwind_user_go_on(struct unwind_user_walk *walk, struct unwind_user_
 	if (walk->scanned) {
 		trace->nr = walk->certain.nr;
 		walk->sp = walk->certain.sp;
+		walk->low = walk->certain.low;
 		walk->fp = walk->certain.fp;
 		walk->fp_error = walk->certain.fp_error;
 		walk->fp_saved = walk->certain.fp_saved;
@@ -513,6 +516,7 @@ void unwind_user(struct unwind_user_trace *trace, struct pt_regs *regs,
 	struct unwind_user_walk walk = {
 		.ip = unwind_user_true_ip(instruction_pointer(regs)),
 		.sp = user_stack_pointer(regs),
+		.low = user_stack_pointer(regs),
 		.fp = arch_unwind_user_register(regs, ARCH_SFRAME_FP),
 		.exact = true,
 		.word = arch_unwind_user_word(regs),

@@ -20,6 +20,7 @@
  * struct unwind_user_walk - the state of a walk
  * @ip:		Instruction pointer of the frame, see @exact.
  * @sp:		Stack pointer of the frame.
+ * @low:	Stack pointer of the innermost frame that the walk has found on this stack.
  * @fp:		The frame pointer register, whatever the function uses it for.
  * @fp_error:	0 if @fp is known, else the error of unwind_user_apply_rule().  The walk can
  *		go on without @fp as long as the rules are based on the stack pointer.
@@ -51,6 +52,7 @@
 struct unwind_user_walk {
 	unsigned long		ip;
 	unsigned long		sp;
+	unsigned long		low;
 	unsigned long		fp;
 	int			fp_error;
 	bool			fp_saved;
@@ -71,6 +73,7 @@ struct unwind_user_walk {
 	struct {
 		unsigned int		nr;
 		unsigned long		sp;
+		unsigned long		low;
 		unsigned long		fp;
 		int			fp_error;
 		bool			fp_saved;

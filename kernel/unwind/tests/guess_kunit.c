@@ -314,6 +314,37 @@ static void guess_goes_to_no_frame_twice(struct kunit *test)
 			   (u64[]){ NO_TABLE, OTHER, OTHER + 8, NO_TABLE + 0x60 });
 }
 
+/*
+ * As in Go: rows that do not say where the frame pointer is saved, so that it still leads to
+ * the innermost frame's caller where code without a table follows.
+ */
+static void guess_goes_by_no_frame_pointer_of_a_callee(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	u64 stack[] = {
+		t->text + MIDDLE + 8,
+		t->stack + 0x18, t->text + MIDDLE + 8,
+		0, t->text + NO_TABLE + 0x20,
+		0x1111, 0x1111, 0x1111,
+		0, t->text + OUTERMOST + 2,
+	};
+	u64 ips[] = { LEAF, MIDDLE + 8, MIDDLE + 8, NO_TABLE + 0x20, OUTERMOST + 2 };
+	u64 entries[64];
+	struct unwind_user_trace trace = { .entries = entries, .max = ARRAY_SIZE(entries) };
+
+	sframe_test_register(test);
+	sframe_test_write_indirect_call(test, MIDDLE + 8);
+	sframe_test_write_indirect_call(test, OUTERMOST + 2);
+	sframe_test_write(test, t->stack, stack, sizeof(stack));
+	sframe_test_walk(test, &trace, LEAF, 0, 0x08);
+	sframe_test_expect(test, &trace, UNWIND_USER_NO_ROW, ARRAY_SIZE(ips) - 1, ips);
+	/* Its chain leads to the record of the frame. */
+	stack[3] = t->stack + 0x40;
+	sframe_test_write(test, t->stack, stack, sizeof(stack));
+	sframe_test_walk(test, &trace, LEAF, 0, 0x08);
+	sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, ARRAY_SIZE(ips), ips);
+}
+
 /* Frames that call each other in a circle would have no end. */
 static void guess_switches_stacks_so_many_times(struct kunit *test)
 {
@@ -500,6 +531,7 @@ static struct kunit_case guess_cases[] = {
 	KUNIT_CASE(guess_ends_at_a_frame_pointer_of_0),
 	KUNIT_CASE(guess_follows_a_switch_of_stacks),
 	KUNIT_CASE(guess_goes_to_no_frame_twice),
+	KUNIT_CASE(guess_goes_by_no_frame_pointer_of_a_callee),
 	KUNIT_CASE(guess_switches_stacks_so_many_times),
 	KUNIT_CASE(guess_skips_frames_of_callees_that_returned),
 	KUNIT_CASE(guess_takes_a_call_of_the_function_before_a_frame_pointer),
