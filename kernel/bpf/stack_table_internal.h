@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * All names that stack_table.c and stack_pool.c take from the kernel.  The tests in
- * tools/testing/stack_table define the same guard and supply these names in user
- * space.
+ * Includes everything that stack_table.c and stack_pool.c need from the kernel.
+ * tools/testing has headers with the same names for the build in user space.
  */
 #ifndef _BPF_STACK_TABLE_INTERNAL_H
 #define _BPF_STACK_TABLE_INTERNAL_H
 
 #include <linux/atomic.h>
-#include <linux/bitops.h>
 #include <linux/bits.h>
 #include <linux/bpf.h>
+#include <linux/build_bug.h>
+#include <linux/compiler.h>
 #include <linux/container_of.h>
+#include <linux/gfp_types.h>
 #include <linux/irq_work.h>
 #include <linux/jhash.h>
+#include <linux/limits.h>
 #include <linux/log2.h>
 #include <linux/math.h>
 #include <linux/math64.h>
@@ -21,7 +23,6 @@
 #include <linux/percpu.h>
 #include <linux/random.h>
 #include <linux/sched.h>
-#include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/string.h>
 #include <linux/workqueue.h>

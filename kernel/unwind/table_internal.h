@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Includes everything that table.c needs from the kernel.  tools/testing/sframe has headers
- * with the same names for the build in user space.
+ * Includes everything that table.c needs from the kernel.  tools/testing has headers with the
+ * same names for the build in user space.
  */
 #ifndef _KERNEL_UNWIND_TABLE_INTERNAL_H
 #define _KERNEL_UNWIND_TABLE_INTERNAL_H

@@ -18,9 +18,8 @@
  */
 #include <setjmp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <ucontext.h>
-
-#include "shim.h"
 
 #define STACK_LINE 3
 #include "stack_pool.c"
@@ -34,39 +33,6 @@
 #define NR_LINES	4
 /* Few blocks, so that a scenario reuses them */
 #define NR_BLOCKS	8
-
-/* ---- memory, the same addresses in each run ---- */
-
-u32 shim_cpus = 1;
-__thread u32 shim_cpu;
-bool shim_no_memory;
-
-u64 get_random_u64(void)
-{
-	return 1;
-}
-
-void *bpf_map_area_alloc(u64 size, int node)
-{
-	(void)node;
-	void *mem = aligned_alloc(64, (size + 63) / 64 * 64);
-
-	if (!mem)
-		abort();
-	return memset(mem, 0, size);
-}
-
-void bpf_map_area_free(void *mem)
-{
-	free(mem);
-}
-
-void *bpf_map_kvcalloc(struct bpf_map *map, size_t n, size_t size, int gfp)
-{
-	(void)map;
-	(void)gfp;
-	return calloc(n, size);
-}
 
 static struct bpf_stack_table table;
 /* Number of records of the table, except in scenarios with fewer */
@@ -296,6 +262,7 @@ static void make_table(void)
 	/* All stacks but Z have home 0.  All tags differ, except those of F3 and X. */
 	static const u32 tags[NR_STACKS] = { 1, 2, 0x40000001, 3, 4, 1 };
 
+	shim_cpus = 1;
 	if (bpf_stack_table_init(&table, 4, 2, 0, 0))
 		abort();
 	if (table.nr_lines < NR_LINES)

@@ -19,10 +19,11 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 #include <ucontext.h>
 
-#include "shim.h"
+#include <linux/atomic.h>
 
 /* Number of operations that failed because of another CPU */
 static __thread u64 failed;

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Memory and random numbers for unit.c, threads.c and scale.c. */
-#include "shim.h"
+/* CPUs, memory and random numbers for the headers in include/ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <linux/bpf.h>
+#include <linux/random.h>
+#include <linux/smp.h>
 
 u32 shim_cpus = 2;
 __thread u32 shim_cpu;
@@ -22,7 +27,7 @@ void bpf_map_area_free(void *mem)
 	free(mem);
 }
 
-void *bpf_map_kvcalloc(struct bpf_map *map, size_t n, size_t size, int gfp)
+void *bpf_map_kvcalloc(struct bpf_map *map, size_t n, size_t size, gfp_t gfp)
 {
 	(void)map;
 	return shim_no_memory ? NULL : bpf_map_area_alloc(n * size, gfp);

@@ -7,9 +7,9 @@
  * usage: threads [SEED [MILLISECONDS]]
  */
 #include <pthread.h>
+#include <stdlib.h>
 #include <time.h>
 
-#include "shim.h"
 #include "stack_pool.c"
 #include "stack_table.c"
 #include "test.h"

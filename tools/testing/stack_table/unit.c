@@ -4,7 +4,7 @@
  *
  * usage: unit [SEED]
  */
-#include "shim.h"
+#include <stdlib.h>
 
 /* Include the code under test, so that tests reach its static functions. */
 #include "stack_pool.c"
@@ -627,33 +627,6 @@ static bool memory(void)
 	EXPECT(each / base <= 1.0 / 3);
 	bpf_stack_table_destroy(&table);
 	return true;
-}
-
-/* jhash2() as in include/linux/jhash.h. */
-static u32 jhash2(const u32 *k, u32 length, u32 initval)
-{
-	u32 a = JHASH_INITVAL + (length << 2) + initval, b = a, c = a;
-
-	while (length > 3) {
-		a += k[0];
-		b += k[1];
-		c += k[2];
-		__jhash_mix(a, b, c);
-		length -= 3;
-		k += 3;
-	}
-	switch (length) {
-	case 3:
-		c += k[2];
-		fallthrough;
-	case 2:
-		b += k[1];
-		fallthrough;
-	case 1:
-		a += k[0];
-		__jhash_final(a, b, c);
-	}
-	return c;
 }
 
 static struct bpf_stack_table secrets(void)

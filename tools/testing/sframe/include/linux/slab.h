@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-#ifndef _SFRAME_TEST_LINUX_SLAB_H
-#define _SFRAME_TEST_LINUX_SLAB_H
-
 #include <stdlib.h>
 
 #include <linux/gfp_types.h>
@@ -15,5 +12,3 @@ void test_free(const void *at);
 #define kvmalloc_array(n, size, gfp)	((void)(gfp), test_alloc(array_size(n, size), 0))
 #define kvcalloc(n, size, gfp)		((void)(gfp), test_alloc(array_size(n, size), 1))
 #define kvfree(at)			test_free(at)
-
-#endif /* _SFRAME_TEST_LINUX_SLAB_H */
