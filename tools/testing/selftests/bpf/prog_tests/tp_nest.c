@@ -123,25 +123,27 @@ static void test_in_itself(void)
 }
 
 /*
- * A program must not run in an interrupt of another one with which it shares a per-CPU
- * map, but must run in other interrupts.
+ * A program must not run in an interrupt of another one with which it shares a per-CPU map,
+ * or an array that both index by the number of the CPU, but must run in other interrupts.
  */
-static void test_with_same_buffer(void)
+static void test_with_same_buffer(bool by_number)
 {
 	struct bpf_link *call = NULL, *timer = NULL;
 	struct test_tp_nest *skel = nest_load();
 	time_t end = time(NULL) + SECONDS_MAX;
+	struct bpf_program *linger, *tick;
 
 	if (!skel)
 		return;
-	call = bpf_program__attach(skel->progs.linger_with_buffer);
-	timer = bpf_program__attach(skel->progs.tick_with_buffer);
+	linger = by_number ? skel->progs.linger_with_slot : skel->progs.linger_with_buffer;
+	tick = by_number ? skel->progs.tick_with_slot : skel->progs.tick_with_buffer;
+	call = bpf_program__attach(linger);
+	timer = bpf_program__attach(tick);
 	if (ASSERT_OK_PTR(call, "call") && ASSERT_OK_PTR(timer, "timer")) {
-		while (time(NULL) < end &&
-		       (misses(skel->progs.tick_with_buffer) < ENOUGH ||
-			*(volatile __u64 *)&skel->bss->ticks < ENOUGH))
+		while (time(NULL) < end && (misses(tick) < ENOUGH ||
+					    *(volatile __u64 *)&skel->bss->ticks < ENOUGH))
 			call_linger(skel);
-		ASSERT_GE(misses(skel->progs.tick_with_buffer), ENOUGH, "misses");
+		ASSERT_GE(misses(tick), ENOUGH, "misses");
 		ASSERT_GE(skel->bss->ticks, ENOUGH, "ticks");
 		ASSERT_EQ(skel->bss->overwritten, 0, "overwritten");
 	}
@@ -303,7 +305,9 @@ void serial_test_tp_nest(void)
 	if (test__start_subtest("in_perf_itself"))
 		test_in_perf_itself();
 	if (test__start_subtest("with_same_buffer"))
-		test_with_same_buffer();
+		test_with_same_buffer(false);
+	if (test__start_subtest("with_same_slot"))
+		test_with_same_buffer(true);
 	if (test__start_subtest("in_map_call"))
 		test_in_map_call();
 	if (test__start_subtest("in_map_lock"))

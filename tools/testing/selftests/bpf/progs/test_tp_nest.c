@@ -56,6 +56,14 @@ struct {
 	__type(value, __u64);
 } buffer SEC(".maps");
 
+/* The same by the number of the CPU, of which the test uses one of the first. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1024);
+	__type(key, __u32);
+	__type(value, __u64);
+} slots SEC(".maps");
+
 static int turn(__u32 index, void *ctx)
 {
 	sum += index;
@@ -92,17 +100,10 @@ int tick(void *ctx)
 	return 1;
 }
 
-/* As linger() and tick(), with the buffer. */
-SEC("tp/syscalls/sys_enter_getpgid")
-int linger_with_buffer(void *ctx)
+/* As linger() and tick(), with a buffer. */
+static __always_inline int linger_with(__u64 *mine)
 {
-	__u32 zero = 0;
-	__u64 *mine;
-
-	if (bpf_get_current_pid_tgid() >> 32 != watched)
-		return 1;
-	mine = bpf_map_lookup_elem(&buffer, &zero);
-	if (!mine)
+	if (bpf_get_current_pid_tgid() >> 32 != watched || !mine)
 		return 1;
 	calls++;
 	*mine = calls;
@@ -111,17 +112,43 @@ int linger_with_buffer(void *ctx)
 	return 1;
 }
 
-SEC("tp/timer/hrtimer_expire_entry")
-int tick_with_buffer(void *ctx)
+static __always_inline int tick_with(__u64 *mine)
 {
-	__u32 zero = 0;
-	__u64 *mine;
-
-	mine = bpf_map_lookup_elem(&buffer, &zero);
 	if (mine)
 		*mine = -1;
 	ticks++;
 	return 1;
+}
+
+static __always_inline __u64 *get_slot(void)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+
+	return bpf_map_lookup_elem(&slots, &cpu);
+}
+
+SEC("tp/syscalls/sys_enter_getpgid")
+int linger_with_buffer(void *ctx)
+{
+	return linger_with(bpf_map_lookup_elem(&buffer, &(__u32){ 0 }));
+}
+
+SEC("tp/timer/hrtimer_expire_entry")
+int tick_with_buffer(void *ctx)
+{
+	return tick_with(bpf_map_lookup_elem(&buffer, &(__u32){ 0 }));
+}
+
+SEC("tp/syscalls/sys_enter_getpgid")
+int linger_with_slot(void *ctx)
+{
+	return linger_with(get_slot());
+}
+
+SEC("tp/timer/hrtimer_expire_entry")
+int tick_with_slot(void *ctx)
+{
+	return tick_with(get_slot());
 }
 
 /* This program allocates no memory itself. */
