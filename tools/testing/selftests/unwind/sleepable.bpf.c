@@ -46,12 +46,15 @@ int at_once(struct pt_regs *ctx)
 	return take(ctx);
 }
 
+/* Another thread may be the first; the mappings are the same. */
 SEC("?iter.s/task_vma")
 int iterates(struct bpf_iter__task_vma *ctx)
 {
-	if (!ctx->task || ctx->task->tgid != tgid || runs)
+	struct task_struct *task = ctx->task;
+
+	if (!task || task->tgid != tgid || runs)
 		return 0;
-	bytes = bpf_get_task_stack(ctx->task, ips, sizeof(ips), BPF_F_USER_STACK);
+	bytes = bpf_get_task_stack(bpf_get_current_task_btf(), ips, sizeof(ips), BPF_F_USER_STACK);
 	runs++;
 	return 0;
 }

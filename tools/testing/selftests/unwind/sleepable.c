@@ -9,7 +9,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#include <bpf/bpf.h>
 
 #include "unwind_test.h"
 #include "sleepable.skel.h"
@@ -91,8 +94,8 @@ static bool iterate(struct sleepable_bpf *skel)
 	char byte;
 
 	skel->bss->runs = 0;
-	if (iter < 0 || read(iter, &byte, 1))
-		return false;
+	/* From a function with a table, which that of the C library may lack */
+	chain_syscall(SYS_read, iter, (long)&byte, 1);
 	return !close(iter);
 }
 
@@ -207,10 +210,8 @@ TEST_F(probe, stack_that_is_mapped)
 		ASSERT_TRUE(take(self->skel, &self->chain, 20, &record));
 		if (i < rounds)
 			continue;
-		if (variant->iterates)
-			EXPECT_TRUE(has(&record, main_return));
-		else
-			EXPECT_TRUE(chain_matches(&self->chain, &record));
+		EXPECT_TRUE(variant->iterates ? has(&record, main_return) :
+						chain_matches(&self->chain, &record));
 	}
 }
 
