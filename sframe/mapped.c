@@ -222,6 +222,23 @@ int mapped_add_all(struct mapped *mapped)
 }
 
 /**
+ * mapped_add_opened() - add a file that was opened
+ * @mapped:	The files so far.
+ * @name:	The file's name.
+ * @device:	Its device.
+ * @inode:	Its inode.
+ */
+void mapped_add_opened(struct mapped *mapped, const char *name, dev_t device, uintmax_t inode)
+{
+	struct mapped_file *file = mapped_add(mapped, device, inode);
+
+	if (file->name)
+		return;
+	file->name = format_text("%s", name);
+	file->open = format_text("%s", name);
+}
+
+/**
  * mapped_add_file() - add a file by its name
  * @mapped:	The files so far.
  * @name:	The file.
@@ -230,16 +247,11 @@ int mapped_add_all(struct mapped *mapped)
  */
 int mapped_add_file(struct mapped *mapped, const char *name)
 {
-	struct mapped_file *file;
 	struct stat st;
 
 	if (stat(name, &st))
 		return -errno;
-	file = mapped_add(mapped, st.st_dev, st.st_ino);
-	if (!file->name) {
-		file->name = format_text("%s", name);
-		file->open = format_text("%s", name);
-	}
+	mapped_add_opened(mapped, name, st.st_dev, st.st_ino);
 	return 0;
 }
 

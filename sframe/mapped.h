@@ -44,6 +44,7 @@ struct mapped {
 
 int mapped_add_process(struct mapped *mapped, pid_t pid);
 int mapped_add_all(struct mapped *mapped);
+void mapped_add_opened(struct mapped *mapped, const char *name, dev_t device, uintmax_t inode);
 int mapped_add_file(struct mapped *mapped, const char *name);
 bool mapped_is(dev_t device, uintmax_t inode, dev_t other, uintmax_t other_inode);
 void mapped_free(struct mapped *mapped);
