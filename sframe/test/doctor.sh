@@ -114,8 +114,10 @@ doctor_cases() {
 	try doctor-all all_processes_are_summed_up
 	try doctor-command command_is_found_with_its_libraries
 	try doctor-missing-library missing_library_is_told
-	try doctor-linker untrusted_linker_is_not_run
-	try_as_root doctor-auditor auditors_of_others_are_not_run
+	try doctor-libraries libraries_are_those_of_the_dynamic_linker
+	try doctor-linker no_linker_is_run
+	try_as_root doctor-auditor auditors_are_not_run
+	try doctor-endless search_for_libraries_is_limited
 	try doctor-damaged-programs doctor_survives_damaged_programs
 	try doctor-json json_is_whole
 	try doctor-usage doctor_usage

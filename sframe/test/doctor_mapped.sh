@@ -110,40 +110,126 @@ command_is_found_with_its_libraries() {
 	has "$OUT/doctor.out" "problem  ./no/such/file: No such file or directory"
 }
 
+# doctor_library DIR NAME: make DIR/libNAME.so.
+doctor_library() {
+	mkdir -p "$1"
+	echo "int $2(void) { return 0; }" |
+		gcc -shared -fPIC -Wl,-soname,"lib$2.so" -o "$1/lib$2.so" -x c -
+}
+
+# doctor_linked OUT NAME OPTION...: make the program OUT, which needs libNAME.so.
+doctor_linked() {
+	local program=$1 name=$2
+
+	shift 2
+	echo "int $name(void); int main(void) { return $name(); }" |
+		gcc -o "$program" -x c - "$@" "-l$name"
+}
+
 missing_library_is_told() {
 	make_kernel
-	mkdir -p "$OUT/doctor-libs"
-	echo 'int f(void) { return 0; }' |
-		gcc -shared -fPIC -o "$OUT/doctor-libs/libdoctorf.so" -x c -
-	echo 'int f(void); int main(void) { return f(); }' |
-		gcc -o "$OUT/doctor-linked" -x c - -L"$OUT/doctor-libs" -ldoctorf
+	doctor_library "$OUT/doctor-libs" doctorf
+	doctor_linked "$OUT/doctor-linked" doctorf -L"$OUT/doctor-libs"
 	status 1 doctor "$OUT/doctor-linked"
 	has "$OUT/doctor.out" "problem  $OUT/doctor-linked: the dynamic linker cannot load it: "
-	has "$OUT/doctor.out" "libdoctorf.so"
+	has "$OUT/doctor.out" "needs libdoctorf.so, which is in no directory that it searches"
+	has "$OUT/doctor.out" "/libc.so.6: it has no table"
 	LD_LIBRARY_PATH=$OUT/doctor-libs status 1 doctor "$OUT/doctor-linked"
 	has "$OUT/doctor.out" "/libdoctorf.so: it has no table"
+	lacks "$OUT/doctor.out" "cannot load it"
+}
+
+# libraries_as_listed PROGRAM: the doctor has to find what the dynamic linker itself lists.
+libraries_as_listed() {
+	/lib64/ld-linux-x86-64.so.2 --list "$1" |
+		sed -nE 's/^\t(.* => )?(\/.*) \(0x.*/\2/p' | xargs realpath | sort -u > "$OUT/doctor.want"
+	[ -s "$OUT/doctor.want" ]
+	doctor --json "$1" || true
+	python3 - "$OUT/doctor.out" "$1" <<-'END' | sort -u > "$OUT/doctor.got"
+		import json, os, sys
+
+		for check in json.load(open(sys.argv[1]))["checks"]:
+		    if os.path.isfile(check["about"]) and check["about"] != sys.argv[2]:
+		        print(os.path.realpath(check["about"]))
+	END
+	diff "$OUT/doctor.want" "$OUT/doctor.got"
+}
+
+# Rules of ld.so(8): RPATH is for the libraries' libraries, too, RUNPATH is not.
+libraries_are_those_of_the_dynamic_linker() {
+	local tmp=$OUT/doctor-rules program
+
+	make_kernel
+	rm -rf "$tmp"
+	doctor_library "$tmp/inner" inner
+	doctor_library "$tmp/other" inner
+	mkdir "$tmp/outer"
+	doctor_linked "$tmp/outer/libouter.so" inner -shared -fPIC -L"$tmp/inner" -Wl,-soname,libouter.so
+	for program in xz python3 gdb perf; do
+		! program=$(command -v $program) || libraries_as_listed "$(realpath "$program")"
+	done
+	# shellcheck disable=SC2016 # the dynamic linker's
+	doctor_linked "$tmp/runpath" inner -L"$tmp/inner" -Wl,-rpath,'/no/such:$ORIGIN/inner'
+	libraries_as_listed "$tmp/runpath"
+	has "$OUT/doctor.got" "$tmp/inner/libinner.so"
+	LD_LIBRARY_PATH=$tmp/other libraries_as_listed "$tmp/runpath"
+	has "$OUT/doctor.got" "$tmp/other/libinner.so"
+	echo 'int main(void) { return 0; }' > "$tmp/main.c"
+	# shellcheck disable=SC2016
+	gcc -o "$tmp/rpath" "$tmp/main.c" -Wl,--no-as-needed -L"$tmp/outer" -louter \
+		-Wl,-rpath-link,"$tmp/inner",--disable-new-dtags,-rpath,'${ORIGIN}/outer:${ORIGIN}/inner'
+	libraries_as_listed "$tmp/rpath"
+	has "$OUT/doctor.got" "$tmp/inner/libinner.so"
+	LD_LIBRARY_PATH=$tmp/other libraries_as_listed "$tmp/rpath"
+	has "$OUT/doctor.got" "$tmp/inner/libinner.so"
+	ASAN_OPTIONS=$ASAN_OPTIONS:verify_asan_link_order=0 LD_PRELOAD=$tmp/other/libinner.so \
+		libraries_as_listed "$tmp/rpath"
+	has "$OUT/doctor.got" "$tmp/other/libinner.so"
+	# shellcheck disable=SC2016
+	gcc -o "$tmp/short" "$tmp/main.c" -Wl,--no-as-needed -L"$tmp/outer" -louter \
+		-Wl,-rpath-link,"$tmp/inner",-rpath,'$ORIGIN/outer:$ORIGIN/inner'
+	status 1 doctor "$tmp/short"
+	has "$OUT/doctor.out" "libouter.so needs libinner.so, which is in no directory"
+	# The program's directory is that of the file, not of a link to it.
+	mkdir "$tmp/bin"
+	ln -s ../runpath "$tmp/bin/linked"
+	doctor "$tmp/bin/linked" || true
+	has "$OUT/doctor.out" "$tmp/inner/libinner.so: it has no table"
+	# The best of the processor's subdirectories
+	doctor_library "$tmp/inner/glibc-hwcaps/x86-64-v2" inner
+	libraries_as_listed "$tmp/runpath"
 }
 
 # A program could name any program as its dynamic linker.
-untrusted_linker_is_not_run() {
+no_linker_is_run() {
+	local linker=$OUT/ld-linux-x86-64.so.2
+
 	make_kernel
-	printf '#!/bin/sh\ntouch %s\n' "$OUT/doctor-ran" > "$OUT/ld-linux-x86-64.so.2"
-	chmod 777 "$OUT/ld-linux-x86-64.so.2"
+	rm -f "$OUT/doctor-ran"
+	printf '#!/bin/sh\ntouch %s\n' "$OUT/doctor-ran" > "$linker"
+	chmod 755 "$linker"
 	echo 'int main(void) { return 0; }' |
-		gcc -o "$OUT/doctor-linker" -Wl,-I"$OUT/ld-linux-x86-64.so.2" -x c -
+		gcc -o "$OUT/doctor-linker" -Wl,-I"$linker" -x c -
 	status 1 doctor "$OUT/doctor-linker"
-	has "$OUT/doctor.out" "is not trusted and not run, so its libraries are not checked"
+	has "$OUT/doctor.out" "its dynamic linker $linker is missing, or is no x86-64 program"
+	cp /bin/true "$OUT/doctor-true"
+	echo 'int main(void) { return 0; }' |
+		gcc -o "$OUT/doctor-linker" -Wl,-I"$OUT/doctor-true" -x c -
+	status 1 doctor "$OUT/doctor-linker"
+	has "$OUT/doctor.out" "doctor-true is neither glibc's nor musl's, so its libraries are not"
 	[ ! -e "$OUT/doctor-ran" ]
 }
 
 # The dynamic linker runs the auditors that a program names, even if it only lists libraries.
-auditors_of_others_are_not_run() {
-	local tmp=$OUT/doctor-auditor
+# The files of a container's image belong to root, too.
+auditors_are_not_run() {
+	local tmp user
 
 	make_kernel
-	mkdir -p "$tmp"
-	rm -f "$tmp/ran"
-	gcc -shared -fPIC -DRAN="\"$tmp/ran\"" -o "$tmp/auditor.so" -x c - <<-'END'
+	tmp=$(mktemp -d)
+	chmod 755 "$tmp"
+	mkdir -m 777 "$tmp/writable"
+	gcc -shared -fPIC -DRAN="\"$tmp/writable/ran\"" -o "$tmp/auditor.so" -x c - <<-'END'
 		#include <fcntl.h>
 		__attribute__((constructor)) static void run(void) { creat(RAN, 0600); }
 		unsigned la_version(unsigned version) { return version; }
@@ -151,13 +237,32 @@ auditors_of_others_are_not_run() {
 	echo 'int main(void) { return 0; }' |
 		gcc -o "$tmp/program" -Wl,--audit="$tmp/auditor.so" -x c -
 	/lib64/ld-linux-x86-64.so.2 --list "$tmp/program" > "$OUT/doctor.out"
-	rm "$tmp/ran"
-	chown 65534 "$tmp/program"
+	rm "$tmp/writable/ran"
+	cp "$SFRAME" "$tmp/sframe"
+	for user in 0 65534; do
+		SFRAME_DOCTOR_ROOT=$KERNEL status 1 setpriv --reuid $user --clear-groups \
+			"$tmp/sframe" doctor "$tmp/program" > "$OUT/doctor.out"
+		has "$OUT/doctor.out" "/libc.so.6: it "
+		[ ! -e "$tmp/writable/ran" ]
+	done
+	# Other people's programs are looked at, too.
+	chown 65534 "$tmp" "$tmp/program"
 	status 1 doctor "$tmp/program"
-	has "$OUT/doctor.out" "note     $tmp/program: others than root may change it"
-	chown 0 "$tmp/program"
-	chown 65534 "$tmp"
-	status 1 doctor "$tmp/program"
-	has "$OUT/doctor.out" "note     $tmp/program: others than root may change it"
-	[ ! -e "$tmp/ran" ]
+	has "$OUT/doctor.out" "/libc.so.6: it has no table"
+	[ ! -e "$tmp/writable/ran" ]
+	rm -rf "$tmp"
+}
+
+# A library can need itself by endless names, and name endless directories.
+search_for_libraries_is_limited() {
+	local tmp=$OUT/doctor-endless
+
+	make_kernel
+	rm -rf "$tmp"
+	mkdir "$tmp"
+	python3 "$HERE/endless_libraries.py" "$tmp/program"
+	chmod 755 "$tmp/program"
+	status 1 timeout 60 env SFRAME_DOCTOR_ROOT="$KERNEL" "$CHECKED" doctor "$tmp/program" \
+		> "$OUT/doctor.out"
+	has "$OUT/doctor.out" "it needs more libraries than any program has, so not all are checked"
 }
