@@ -74,12 +74,11 @@ static bool is_for(const struct sframe_file *head, const struct object *obj,
 static bool has_table(int fd, const struct object *obj, enum format format)
 {
 	struct sframe_file head;
-	struct table table;
 	u8 *bytes;
 	bool good;
 
 	good = !file_read_open(fd, &head, &bytes) && is_for(&head, obj, format) &&
-	       !table_open(&table, bytes, head.table_size, head.table_vaddr);
+	       !file_check(fd, &head, bytes);
 	free(bytes);
 	return good;
 }
@@ -148,7 +147,7 @@ bool cache_file_fits(const char *name, const struct object *obj,
 }
 
 /**
- * cache_refusal() - find out why the kernel would refuse a table file
+ * cache_refusal() - find out why the kernel would refuse a table file, or a part of it
  * @name:	The file.
  * @head:	Filled in with the header, as far as it can be read.
  * @st:		Filled in with the file's owner and mode.
@@ -160,7 +159,6 @@ bool cache_file_fits(const char *name, const struct object *obj,
 const char *cache_refusal(const char *name, struct sframe_file *head, struct stat *st)
 {
 	int fd = open_regular(name, O_NOFOLLOW, st);
-	struct table table;
 	const char *error;
 	u8 *bytes;
 
@@ -169,13 +167,13 @@ const char *cache_refusal(const char *name, struct sframe_file *head, struct sta
 		return errno == NOT_REGULAR ? "it is a link or no regular file" :
 		       open_error(errno);
 	error = file_read_open(fd, head, &bytes);
-	close(fd);
 	if (st->st_uid)
 		error = "its owner is not root";
 	else if (st->st_mode & 022)
 		error = "others than root may write to it";
 	else if (!error)
-		error = table_open(&table, bytes, head->table_size, head->table_vaddr);
+		error = file_check(fd, head, bytes);
+	close(fd);
 	free(bytes);
 	return error;
 }

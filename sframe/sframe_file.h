@@ -21,7 +21,28 @@
 
 #include "uapi/linux/sframe_file.h"
 
-_Static_assert(sizeof(struct sframe_file) <= SFRAME_FILE_TABLE,
-	       "the header fits the first page");
+/*
+ * The tool's own note is in the first page, after the largest header.  The kernel does not
+ * read it, and a file of another maker may have none.
+ */
+#define SFRAME_NOTE_OFFSET	2048
+#define SFRAME_NOTE_MAGIC	"SFRMNOTE"
+
+/**
+ * struct sframe_note - what the tool notes about a table
+ * @magic:	SFRAME_NOTE_MAGIC, without a terminating zero.
+ * @reserved:	0
+ * @sha256:	SHA-256 of the table.
+ */
+struct sframe_note {
+	char	magic[8];
+	__u64	reserved;
+	__u8	sha256[32];
+};
+
+_Static_assert(sizeof(struct sframe_file) <= SFRAME_NOTE_OFFSET,
+	       "the note is after the header");
+_Static_assert(SFRAME_NOTE_OFFSET + sizeof(struct sframe_note) <= SFRAME_FILE_TABLE,
+	       "the note is before the table");
 
 #endif /* _SFRAME_FILE_H */

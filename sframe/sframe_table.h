@@ -157,6 +157,7 @@ const char *table_open(struct table *table, const u8 *bytes, size_t size,
 bool table_entry(const struct table *table, u32 index,
 		 struct entry_reader *entry);
 int table_next_row(struct entry_reader *entry, struct row *row);
+const char *table_check(const struct table *table);
 int table_find(const struct table *table, u64 pc, struct row *row,
 	       bool *signal);
 

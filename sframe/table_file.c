@@ -17,18 +17,25 @@
 /* The size at which offsets no longer fit their fields. */
 #define MAX_TABLE	0x100000000ULL
 
-/* If others than root may write the object, the kernel compares its .eh_frame with this. */
-static void fill_eh_frame(struct sframe_file *head, const struct cfi_section *eh_frame)
+static void hash(u8 digest[32], const void *bytes, size_t size)
 {
 	SHA2_CTX sha;
 
 	SHA256Init(&sha);
-	if (eh_frame->data) {
-		head->eh_frame_offset = eh_frame->offset;
-		head->eh_frame_size = eh_frame->data->d_size;
-		SHA256Update(&sha, eh_frame->data->d_buf, eh_frame->data->d_size);
+	SHA256Update(&sha, bytes, size);
+	SHA256Final(digest, &sha);
+}
+
+/* If others than root may write the object, the kernel compares its .eh_frame with this. */
+static void fill_eh_frame(struct sframe_file *head, const struct cfi_section *eh_frame)
+{
+	if (!eh_frame->data) {
+		hash(head->eh_frame_sha256, "", 0);
+		return;
 	}
-	SHA256Final(head->eh_frame_sha256, &sha);
+	head->eh_frame_offset = eh_frame->offset;
+	head->eh_frame_size = eh_frame->data->d_size;
+	hash(head->eh_frame_sha256, eh_frame->data->d_buf, eh_frame->data->d_size);
 }
 
 static void fill_head(struct sframe_file *head, const struct object *obj,
@@ -49,6 +56,12 @@ static void fill_head(struct sframe_file *head, const struct object *obj,
 	memcpy(head->build_id, obj->build_id, sizeof(head->build_id));
 	memcpy(head->text, obj->text, sizeof(head->text));
 	fill_eh_frame(head, &obj->eh_frame);
+}
+
+static void fill_note(struct sframe_note *note, const struct image *image)
+{
+	memcpy(note->magic, SFRAME_NOTE_MAGIC, sizeof(note->magic));
+	hash(note->sha256, image->bytes, image->size);
 }
 
 static bool write_all(int fd, const void *bytes, size_t size)
@@ -94,6 +107,10 @@ int file_write(const char *name, const struct object *obj,
 {
 	union {
 		struct sframe_file head;
+		struct {
+			u8 before[SFRAME_NOTE_OFFSET];
+			struct sframe_note note;
+		};
 		u8 page[SFRAME_FILE_TABLE];
 	} first = { };
 	int fd, ret = EXIT_OK;
@@ -102,6 +119,7 @@ int file_write(const char *name, const struct object *obj,
 	bool good;
 
 	fill_head(&first.head, obj, image, format);
+	fill_note(&first.note, image);
 	if (asprintf(&partial, "%s.XXXXXX", name) < 0)
 		return complain(name, "out of memory");
 	hold_signals(&old);
@@ -184,6 +202,37 @@ const char *file_read_open(int fd, struct sframe_file *head, u8 **table)
 			error = "cannot be read whole";
 	}
 	return error;
+}
+
+/* Return false if the file has no note. */
+static bool read_note(int fd, struct sframe_note *note)
+{
+	return read_all(fd, note, sizeof(*note), SFRAME_NOTE_OFFSET) &&
+	       !memcmp(note->magic, SFRAME_NOTE_MAGIC, sizeof(note->magic));
+}
+
+/**
+ * file_check() - check a table file from its header to its end
+ * @fd:		The file.
+ * @head:	What file_read_open() has filled in.
+ * @bytes:	The table.
+ *
+ * Return: NULL, or what is wrong with the table.
+ */
+const char *file_check(int fd, const struct sframe_file *head, const u8 *bytes)
+{
+	struct sframe_note note;
+	struct table table;
+	const char *error;
+	u8 digest[32];
+
+	error = table_open(&table, bytes, head->table_size, head->table_vaddr);
+	if (error)
+		return error;
+	if (!read_note(fd, &note))
+		return table_check(&table);
+	hash(digest, bytes, head->table_size);
+	return memcmp(digest, note.sha256, sizeof(digest)) ? "the table is damaged" : NULL;
 }
 
 /**

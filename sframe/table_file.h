@@ -7,6 +7,7 @@
 int file_write(const char *name, const struct object *obj,
 	       const struct image *image, enum format format);
 const char *file_read_open(int fd, struct sframe_file *head, u8 **table);
+const char *file_check(int fd, const struct sframe_file *head, const u8 *bytes);
 const char *file_read(const char *name, struct sframe_file *head, u8 **table);
 
 #endif /* _SFRAME_TABLE_FILE_H */

@@ -6,6 +6,7 @@
  * Every field may be hostile: it is compared with the end of the bytes before its use.
  */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "bytes.h"
 #include "sframe_format.h"
@@ -277,6 +278,66 @@ int table_next_row(struct entry_reader *entry, struct row *row)
 	entry->at = in.at;
 	entry->left--;
 	return 1;
+}
+
+/* Count the rows of a function; returns a negative errno if one is damaged. */
+static s64 count_rows(struct entry_reader *entry)
+{
+	s64 count = 0;
+	struct row row;
+	int ret;
+
+	while ((ret = table_next_row(entry, &row)) > 0)
+		count++;
+	return ret ?: count;
+}
+
+/* Check all functions; @seen has a bit for each byte of the rows. */
+static const char *check_entries(const struct table *table, u8 *seen)
+{
+	struct entry_reader entry;
+	s64 last = 0, distance, count;
+	u64 num_rows = 0;
+
+	for (u32 i = 0; i < table->num_entries; i++) {
+		u64 offset;
+
+		if (!table_entry(table, i, &entry))
+			return "a function of the table is damaged";
+		/* Code may lie below and above the table. */
+		distance = entry.start - table->vaddr;
+		if (i && distance < last)
+			return "the functions of the table are not in order";
+		last = distance;
+		/* Functions share equal rows.  Read these once. */
+		offset = entry.at - (table->start + table->rows);
+		if (seen[offset / 8] & 1 << offset % 8)
+			continue;
+		seen[offset / 8] |= 1 << offset % 8;
+		count = count_rows(&entry);
+		if (count < 0)
+			return "a row of the table is damaged";
+		/* Overlapping rows would take too long. */
+		num_rows += count;
+		if (num_rows > table->rows_size)
+			return "the table has more rows than room for them";
+	}
+	return NULL;
+}
+
+/**
+ * table_check() - check each function and row of a table
+ * @table:	The table.
+ *
+ * Return: NULL, or what is wrong with it.
+ */
+const char *table_check(const struct table *table)
+{
+	u8 *seen = calloc(table->rows_size / 8 + 1, 1);
+	const char *error = seen ? check_entries(table, seen) : "out of memory";
+
+	free(seen);
+	return error;
 }
 
 /* Count the functions that start at or before @pc. */

@@ -42,6 +42,7 @@ table_files() {
 cache_cases() {
 	try cache-second-fill second_fill_writes_nothing
 	try cache-damaged-table damaged_table_is_made_anew
+	try cache-damaged-body table_with_damaged_body_is_made_anew
 	try cache-table-of-others table_that_others_can_write_is_made_anew
 	try cache-formats formats_lie_side_by_side
 	try cache-concurrent concurrent_fills_agree

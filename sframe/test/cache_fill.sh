@@ -37,6 +37,44 @@ damaged_table_is_made_anew() {
 	cmp "$table" "$OUT/good"
 }
 
+# zero FILE OFFSET SIZE: overwrite a part of the file.
+zero() {
+	dd if=/dev/zero of="$1" bs=1 seek="$2" count="$3" conv=notrunc status=none
+}
+
+# As after a crash: the header is whole, the rest is zeros.
+table_with_damaged_body_is_made_anew() {
+	local table size note=2048
+
+	cache_programs
+	cache --quiet "$OUT/programs"
+	table=$(table_files | head -n 1)
+	size=$(stat -c %s "$table")
+	cp "$table" "$OUT/good"
+	zero "$table" $((size - 9)) 9
+	cache --list > "$OUT/cache.out"
+	has "$OUT/cache.out" "KB  refused: the table is damaged"
+	cache "$OUT/programs" > "$OUT/cache.out"
+	has "$OUT/cache.out" " 1 written"
+	cmp "$table" "$OUT/good"
+	# Files of other makers have no note of the table's checksum.
+	zero "$table" $note 48
+	cache "$OUT/programs" > "$OUT/cache.out"
+	has "$OUT/cache.out" " 0 written"
+	[ "$(id -u)" != 0 ] || {
+		cache --list > "$OUT/cache.out"
+		has "$OUT/cache.out" ", 0 that the kernel would refuse"
+	}
+	# The first function, after the page and the header of 28 bytes
+	printf '\377%.0s' {1..16} |
+		dd of="$table" bs=1 seek=$((4096 + 28)) conv=notrunc status=none
+	cache --list > "$OUT/cache.out"
+	has "$OUT/cache.out" "KB  refused: a function of the table is damaged"
+	cache "$OUT/programs" > "$OUT/cache.out"
+	has "$OUT/cache.out" " 1 written"
+	cmp "$table" "$OUT/good"
+}
+
 # The kernel refuses them.
 table_that_others_can_write_is_made_anew() {
 	local table

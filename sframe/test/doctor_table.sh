@@ -38,6 +38,10 @@ refused_table_is_told() {
 	truncate -s -1 "$table"
 	status 1 doctor "$OUT/doctor-program"
 	has "$OUT/doctor.out" "the table lies beyond the end of the file"
+	cp "$table.good" "$table"
+	printf '\377' | dd of="$table" bs=1 seek=$((4096 + 28)) conv=notrunc status=none
+	status 1 doctor "$OUT/doctor-program"
+	has "$OUT/doctor.out" "a table that the kernel refuses: the table is damaged; make it again"
 	mv "$table.good" "$table.real"
 	ln -sf "${table##*/}.real" "$table"
 	status 1 doctor "$OUT/doctor-program"

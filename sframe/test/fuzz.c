@@ -147,7 +147,8 @@ static void test_table_file(const char *name)
 	u8 *bytes;
 
 	if (!file_read(name, &head, &bytes) &&
-	    !table_open(&table, bytes, head.table_size, head.table_vaddr))
+	    !table_open(&table, bytes, head.table_size, head.table_vaddr)) {
+		table_check(&table);
 		for (u32 i = 0; i < table.num_entries; i++) {
 			if (!table_entry(&table, i, &entry))
 				continue;
@@ -156,6 +157,7 @@ static void test_table_file(const char *name)
 			for (int n = 0; n < 64 && table_next_row(&entry, &row) > 0; n++)
 				;
 		}
+	}
 	free(bytes);
 }
 

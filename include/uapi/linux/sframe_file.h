@@ -4,7 +4,7 @@
  *
  *	+------------------------+ 0
  *	| struct sframe_file     |
- *	| zeros                  |
+ *	| notes of its maker     |
  *	+------------------------+ table_offset: SFRAME_FILE_TABLE
  *	| the table: the bytes   |
  *	| of a .sframe section   |
