@@ -64,7 +64,8 @@ static const char help[] =
 "--running find, and those below a DIRECTORY, only if nobody else may change them and\n"
 "their file system is not mounted nosuid.  A FILE that you name is always taken.  sframe\n"
 "writes a table again if it is damaged, or if others than root and the caller may write\n"
-"to it.\n"
+"to it.  The table of a FILE, or of a file below DIR, never replaces that of one of the\n"
+"system's own files, below /usr for example, whose build-id it has.\n"
 "\n"
 "A table does not say which file it was made from.  --prune keeps a table if its\n"
 "build-id is that of a file that --all finds, that a process has mapped (also a deleted\n"
@@ -137,6 +138,7 @@ static const char * const skipped_for[NUM_OUTCOMES] = {
 /**
  * struct fill - the result of making one file's table
  * @found:	sframe found the file, the user did not name it; set before the worker runs.
+ * @system:	--all found it in the running system; set before the worker runs.
  * @outcome:	The result.
  * @bytes:	Size of the table's file, if the worker has written one.
  * @read:	Size of the file, if the worker has read its unwind information.
@@ -144,10 +146,11 @@ static const char * const skipped_for[NUM_OUTCOMES] = {
  */
 struct fill {
 	bool		found;
+	bool		system;
 	enum outcome	outcome;
 	u64		bytes;
 	u64		read;
-	char		error[128];
+	char		error[640];
 };
 
 struct cache_options {
@@ -182,22 +185,33 @@ static enum outcome fill_fail(struct fill *fill, const char *error)
 	return FAILED;
 }
 
+static enum outcome fill_refuse(struct fill *fill, const char *name)
+{
+	snprintf(fill->error, sizeof(fill->error),
+		 "the table for its build-id is that of a file of the system, which stays; if the system has no such file, remove %s first",
+		 name);
+	return FAILED;
+}
+
 /*
  * Workers may read copies of one object at the same time.  The lock lets the second one
  * find the table of the first.
  */
 static enum outcome fill_write_once(struct fill *fill, const struct object *obj,
-				    const struct cfi *cfi, const char *name)
+				    const struct cfi *cfi, const char *name, u32 flags)
 {
 	char *dir = strndup(name, strrchr(name, '/') - name);
 	int lock = dir ? lock_directory(dir) : -1;
+	enum cached cached = cache_look(name, obj, options.format, flags);
 	enum outcome outcome = PRESENT;
 	const char *error;
 	struct stat st;
 
 	free(dir);
-	if (!cache_file_fits(name, obj, options.format)) {
-		error = cache_write(obj, cfi, options.format, name);
+	if (cached == CACHED_SYSTEMS) {
+		outcome = fill_refuse(fill, name);
+	} else if (cached == CACHED_NONE) {
+		error = cache_write(obj, cfi, options.format, name, flags);
 		outcome = error ? fill_fail(fill, error) : WRITTEN;
 	}
 	if (outcome == WRITTEN && !stat(name, &st))
@@ -208,7 +222,7 @@ static enum outcome fill_write_once(struct fill *fill, const struct object *obj,
 }
 
 static enum outcome fill_write(struct fill *fill, const struct object *obj,
-			       const char *name)
+			       const char *name, u32 flags)
 {
 	enum outcome outcome;
 	struct cfi cfi = { };
@@ -220,7 +234,7 @@ static enum outcome fill_write(struct fill *fill, const struct object *obj,
 	} else {
 		err = make_directories(name);
 		outcome = err ? fill_fail(fill, strerror(-err)) :
-			  fill_write_once(fill, obj, &cfi, name);
+			  fill_write_once(fill, obj, &cfi, name, flags);
 	}
 	cfi_free(&cfi);
 	return outcome;
@@ -232,20 +246,48 @@ static enum outcome fill_write(struct fill *fill, const struct object *obj,
  * now.  On media that users mount, and on other people's servers, any file may claim to be
  * root's.  Such file systems are mounted nosuid.
  */
-static bool is_foreign(const struct fill *fill, const struct object *obj)
+static bool is_roots(const struct object *obj)
 {
 	struct statvfs fs;
 	struct stat st;
 
-	if (!fill->found || geteuid())
-		return false;
-	return fstat(obj->fd, &st) || st.st_uid || (st.st_mode & 022) ||
-	       fstatvfs(obj->fd, &fs) || (fs.f_flag & ST_NOSUID);
+	return !fstat(obj->fd, &st) && !st.st_uid && !(st.st_mode & 022) &&
+	       !fstatvfs(obj->fd, &fs) && !(fs.f_flag & ST_NOSUID);
+}
+
+static bool is_foreign(const struct fill *fill, const struct object *obj)
+{
+	return fill->found && !geteuid() && !is_roots(obj);
+}
+
+/*
+ * The files of another root directory, as a container's, belong to root, but others have made
+ * them.  The kernel does not use other users' caches, so they need no such distinction.
+ */
+static u32 note_flags(const struct fill *fill, const struct object *obj)
+{
+	bool of_system = is_roots(obj) && (fill->system || system_has(obj->fd));
+
+	return geteuid() || of_system ? 0 : SFRAME_NOTE_OUTSIDE;
+}
+
+static enum outcome fill_in(struct fill *fill, const struct object *obj, const char *name)
+{
+	u32 flags = note_flags(fill, obj);
+
+	switch (cache_look(name, obj, options.format, flags)) {
+	case CACHED_TABLE:
+		return PRESENT;
+	case CACHED_SYSTEMS:
+		return fill_refuse(fill, name);
+	default:
+		return options.dry_run ? MISSING : fill_write(fill, obj, name, flags);
+	}
 }
 
 static enum outcome fill_object(struct fill *fill, const struct object *obj)
 {
-	enum outcome outcome = PRESENT;
+	enum outcome outcome;
 	char *name;
 
 	if (is_foreign(fill, obj))
@@ -258,8 +300,7 @@ static enum outcome fill_object(struct fill *fill, const struct object *obj)
 	name = cache_file_name(options.dir, obj, options.format);
 	if (!name)
 		return fill_fail(fill, "out of memory");
-	if (!cache_file_fits(name, obj, options.format))
-		outcome = options.dry_run ? MISSING : fill_write(fill, obj, name);
+	outcome = fill_in(fill, obj, name);
 	free(name);
 	return outcome;
 }
@@ -394,8 +435,17 @@ static bool has_failed(const struct file_list *list)
 	       (list->no_right && !geteuid());
 }
 
-/* The user named the first @num_named files of the list. */
-static int fill_all(struct file_list *list, size_t num_named)
+/**
+ * struct parts - where the files of a list come from
+ * @num_named:	The user named so many, which come first.
+ * @num_system:	So many more are of the running system.
+ */
+struct parts {
+	size_t	num_named;
+	size_t	num_system;
+};
+
+static int fill_all(struct file_list *list, const struct parts *parts)
 {
 	struct fill *fills = calloc(list->count + 1, sizeof(*fills));
 	struct job *jobs = calloc(list->count + 1, sizeof(*jobs));
@@ -404,7 +454,8 @@ static int fill_all(struct file_list *list, size_t num_named)
 		return complain("cache", "out of memory");
 	num_files = list->count;
 	for (size_t i = 0; i < list->count; i++) {
-		fills[i].found = i >= num_named;
+		fills[i].found = i >= parts->num_named;
+		fills[i].system = fills[i].found && i - parts->num_named < parts->num_system;
 		jobs[i] = (struct job){ .name = list->names[i],
 					.result = &fills[i] };
 	}
@@ -491,33 +542,35 @@ static bool take_option(int c)
 	return true;
 }
 
-/* Return the number of files that the user named, which come first. */
-static size_t make_list(struct file_list *list, char **names, int count)
+static void make_list(struct file_list *list, struct parts *parts, char **names, int count)
 {
-	size_t num_named;
-
 	/* First, so that a file that is both named and found counts as named. */
 	for (int i = 0; i < count; i++)
 		list_add_file(list, names[i]);
-	num_named = list->count;
+	parts->num_named = list->count;
 	if (options.all)
 		list_add_system(list);
+	/* For "/", the list's root is empty. */
+	if (!list->root || !*list->root)
+		parts->num_system = list->count - parts->num_named;
 	if (options.running)
 		list_add_running(list);
 	for (int i = 0; i < count; i++)
 		list_add_below(list, names[i]);
-	return num_named;
 }
 
 static int fill_cache(char **names, int count)
 {
 	struct file_list list = { };
+	struct parts parts = { };
 	int ret = list_set_root(&list, options.root);
 
 	started = clock_seconds();
 	last_progress = started;
-	if (!ret)
-		ret = fill_all(&list, make_list(&list, names, count));
+	if (!ret) {
+		make_list(&list, &parts, names, count);
+		ret = fill_all(&list, &parts);
+	}
 	list_free(&list);
 	return ret;
 }

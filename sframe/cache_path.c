@@ -59,26 +59,24 @@ int make_directories(const char *path)
 	return ret;
 }
 
-static bool is_for(const struct sframe_file *head, const struct object *obj,
-		   enum format format)
+static bool is_for(const struct sframe_file *head, const struct object *obj)
 {
-	return head->format == format &&
-	       head->build_id_size == obj->build_id_size &&
-	       !memcmp(head->build_id, obj->build_id, obj->build_id_size) &&
-	       head->eh_frame_offset == obj->eh_frame.offset &&
-	       head->num_text == obj->num_text &&
-	       !memcmp(head->text, obj->text,
-		       obj->num_text * sizeof(obj->text[0]));
+	return head->num_text == obj->num_text &&
+	       !memcmp(head->text, obj->text, obj->num_text * sizeof(obj->text[0])) &&
+	       file_is_of(head, obj);
 }
 
-static bool has_table(int fd, const struct object *obj, enum format format)
+/* Whether the open file is a whole table, for an object with the build-id of @obj. */
+static bool is_whole(int fd, const struct object *obj, enum format format,
+		     struct sframe_file *head)
 {
-	struct sframe_file head;
 	u8 *bytes;
 	bool good;
 
-	good = !file_read_open(fd, &head, &bytes) && is_for(&head, obj, format) &&
-	       !file_check(fd, &head, bytes);
+	good = !file_read_open(fd, head, &bytes) && head->format == format &&
+	       head->build_id_size == obj->build_id_size &&
+	       !memcmp(head->build_id, obj->build_id, obj->build_id_size) &&
+	       !file_check(fd, head, bytes);
 	free(bytes);
 	return good;
 }
@@ -121,29 +119,48 @@ static bool is_trusted(int fd)
 	       (!st.st_uid || st.st_uid == geteuid());
 }
 
+static enum cached look_at(int fd, const struct object *obj, enum format format, u32 flags)
+{
+	bool outside = flags & SFRAME_NOTE_OUTSIDE, was_outside;
+	struct sframe_file head;
+
+	if (!is_trusted(fd) || !is_whole(fd, obj, format, &head))
+		return CACHED_NONE;
+	was_outside = file_flags(fd) & SFRAME_NOTE_OUTSIDE;
+	if (is_for(&head, obj) && (outside || !was_outside))
+		return CACHED_TABLE;
+	return outside && !was_outside ? CACHED_SYSTEMS : CACHED_NONE;
+}
+
 /**
- * cache_file_fits() - whether the cache has a good table for an object
+ * cache_look() - look for a good table for an object
  * @name:	The cache's file.
  * @obj:	The object.
  * @format:	The table's version.
+ * @flags:	The flags for the table's note.
+ *
+ * A file can claim to have any build-id, and the kernel trusts what root owns.  So a table of
+ * an object outside of the system never counts as that of one of the system's, even if it
+ * agrees with .eh_frame: .debug_frame adds to it.
  *
  * All checks are of the open file: its name may mean another file the next time.
  *
- * Return: whether the table is whole and made for the object, and only root and the caller
- * may write it.
+ * Return: CACHED_TABLE if the table is whole and made for the object, and only root and the
+ * caller may write it; CACHED_SYSTEMS if it is of another object, is one of the system's, and
+ * @obj is outside of the system; CACHED_NONE if the table is to be written.
  */
-bool cache_file_fits(const char *name, const struct object *obj,
-		     enum format format)
+enum cached cache_look(const char *name, const struct object *obj, enum format format,
+		       u32 flags)
 {
 	struct stat st;
 	int fd = open_regular(name, O_NOFOLLOW, &st);
-	bool fits;
+	enum cached cached;
 
 	if (fd < 0)
-		return false;
-	fits = is_trusted(fd) && has_table(fd, obj, format);
+		return CACHED_NONE;
+	cached = look_at(fd, obj, format, flags);
 	close(fd);
-	return fits;
+	return cached;
 }
 
 /**
@@ -184,11 +201,12 @@ const char *cache_refusal(const char *name, struct sframe_file *head, struct sta
  * @cfi:	Its unwind information.
  * @format:	The table's version.
  * @name:	The file; it appears whole or not at all.
+ * @flags:	SFRAME_NOTE_* flags.
  *
  * Return: NULL, or what failed; "" if it was reported.
  */
 const char *cache_write(const struct object *obj, const struct cfi *cfi,
-			enum format format, const char *name)
+			enum format format, const char *name, u32 flags)
 {
 	const char *error = NULL;
 	struct image image;
@@ -197,7 +215,7 @@ const char *cache_write(const struct object *obj, const struct cfi *cfi,
 	plan_make(&plan, cfi, format, plan_vaddr(obj));
 	if (!image_make(&image, &plan))
 		error = "the table would exceed 4 GiB";
-	else if (file_write(name, obj, &image, format))
+	else if (file_write(name, obj, &image, format, flags))
 		error = "";
 	image_free(&image);
 	plan_free(&plan);

@@ -19,14 +19,21 @@
 /* The shortest build-id that yields a file name. */
 #define SFRAME_MIN_ID		2
 
+/* What is in the cache's file for an object. */
+enum cached {
+	CACHED_NONE,
+	CACHED_TABLE,
+	CACHED_SYSTEMS,
+};
+
 char *cache_file_name(const char *dir, const struct object *obj,
 		      enum format format);
 int make_directories(const char *path);
 int lock_directory(const char *dir);
-bool cache_file_fits(const char *name, const struct object *obj,
-		     enum format format);
+enum cached cache_look(const char *name, const struct object *obj, enum format format,
+		       u32 flags);
 const char *cache_refusal(const char *name, struct sframe_file *head, struct stat *st);
 const char *cache_write(const struct object *obj, const struct cfi *cfi,
-			enum format format, const char *name);
+			enum format format, const char *name, u32 flags);
 
 #endif /* _SFRAME_CACHE_PATH_H */

@@ -4,9 +4,12 @@
  * hierarchy standard, of the dynamic linker, and of the shell.
  */
 #include <glob.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <linux/types.h>
 
@@ -29,6 +32,37 @@
 static const char * const trees[] = {
 	"/usr", "/opt", "/bin", "/sbin", "/lib", "/lib64", "/libx32",
 };
+
+/**
+ * system_has() - whether an open file is below one of the system's own directories
+ * @fd:		The file.
+ *
+ * Return: whether its path leads to it from the caller's root directory, and is below /usr,
+ * /opt or one of the others.
+ */
+bool system_has(int fd)
+{
+	char link[32], path[PATH_MAX];
+	struct stat own, st;
+	ssize_t len;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	len = readlink(link, path, sizeof(path) - 1);
+	if (len < 0)
+		return false;
+	path[len] = '\0';
+	/* In another mount namespace, the path may mean another file. */
+	if (fstat(fd, &own) || stat(path, &st) || own.st_dev != st.st_dev ||
+	    own.st_ino != st.st_ino)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(trees); i++) {
+		size_t end = strlen(trees[i]);
+
+		if (!strncmp(path, trees[i], end) && path[end] == '/')
+			return true;
+	}
+	return false;
+}
 
 /* Return @path below the list's root directory; the caller frees it. */
 static char *list_rooted(const struct file_list *list, const char *path)

@@ -2,8 +2,11 @@
 #ifndef _SFRAME_CACHE_SYSTEM_H
 #define _SFRAME_CACHE_SYSTEM_H
 
+#include <stdbool.h>
+
 #include "cache_list.h"
 
 void list_add_system(struct file_list *list);
+bool system_has(int fd);
 
 #endif /* _SFRAME_CACHE_SYSTEM_H */

@@ -111,6 +111,13 @@ static const struct state states[NUM_TABLE_STATES] = {
 		.remedy = "make it again",
 		.by_cache = true,
 	},
+	[TABLE_WRONG] = {
+		.finding = PROBLEM,
+		.what = "it has a table that was made from another file with its build-id",
+		.plural = "have a table that was made from another file with their build-id",
+		.remedy = "make it again",
+		.by_cache = true,
+	},
 	[TABLE_OWN_DAMAGED] = {
 		.finding = PROBLEM,
 		.what = "its own table is damaged",
@@ -185,12 +192,13 @@ static char *cache_command(const char *remedy, const char *dir, const char *what
 	return command;
 }
 
-/* A good table has to replace the refused one, because the kernel finds that first. */
+/* A good table has to replace the bad one, because the kernel finds that first. */
 static char *dir_of(const struct look *look)
 {
-	char *dir = strdup(look->state == TABLE_REFUSED ? look->table : kernel_cache());
+	bool replace = look->state == TABLE_REFUSED || look->state == TABLE_WRONG;
+	char *dir = strdup(replace ? look->table : kernel_cache());
 
-	for (int i = 0; dir && look->state == TABLE_REFUSED && i < 2; i++)
+	for (int i = 0; dir && replace && i < 2; i++)
 		*strrchr(dir, '/') = '\0';
 	return dir;
 }

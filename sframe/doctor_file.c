@@ -10,6 +10,7 @@
 #include "cache_path.h"
 #include "doctor_file.h"
 #include "doctor_kernel.h"
+#include "table_file.h"
 
 #ifndef PT_GNU_SFRAME
 #define PT_GNU_SFRAME	0x6474e554
@@ -59,6 +60,14 @@ static bool is_of(const struct sframe_file *head, const struct object *obj)
 	       !memcmp(head->text, obj->text, obj->num_text * sizeof(obj->text[0]));
 }
 
+/* The kernel compares .eh_frame only if others than root may have written the object. */
+static bool is_hashed(const struct object *obj)
+{
+	struct stat st;
+
+	return fstat(obj->fd, &st) || st.st_uid || (st.st_mode & 022);
+}
+
 static enum table_state look_at_table(struct look *look, const struct object *obj,
 				      const char *name)
 {
@@ -70,6 +79,11 @@ static enum table_state look_at_table(struct look *look, const struct object *ob
 	error = cache_refusal(name, &head, &st);
 	if (!error && !is_of(&head, obj))
 		error = "it was made for another object";
+	if (!error && !file_is_of(&head, obj)) {
+		if (!is_hashed(obj))
+			return TABLE_WRONG;
+		error = "it was made from another .eh_frame";
+	}
 	return error ? state_for(look, TABLE_REFUSED, error) : TABLE_IN_PATH;
 }
 

@@ -8,6 +8,7 @@ enum table_state {
 	TABLE_IN_PATH,
 	TABLE_MISSING,
 	TABLE_REFUSED,		/* a file in the path */
+	TABLE_WRONG,		/* a file in the path that the kernel accepts */
 	TABLE_OWN_DAMAGED,
 	TABLE_NO_BUILD_ID,
 	TABLE_NO_CFI,
@@ -21,7 +22,7 @@ enum table_state {
 /**
  * struct look - the result of looking for a file's table
  * @state:	Where its table is.
- * @table:	The table's file, for TABLE_IN_PATH and TABLE_REFUSED.
+ * @table:	The table's file, for TABLE_IN_PATH, TABLE_REFUSED and TABLE_WRONG.
  * @why:	The reason, where the state alone does not say it.
  */
 struct look {

@@ -68,7 +68,7 @@ static int write_table(const struct gen_options *options,
 		ret = complain(obj->name,
 			       "the table would exceed 4 GiB; none is written");
 	else
-		ret = file_write(output, obj, &image, options->format);
+		ret = file_write(output, obj, &image, options->format, 0);
 	if (!ret && !options->quiet)
 		printf("%s: %s: SFrame v%d, %zu functions, %zu rows, %zu bytes at %#" PRIx64
 		       ", %zu stretches of code left out\n",

@@ -28,15 +28,20 @@
 #define SFRAME_NOTE_OFFSET	2048
 #define SFRAME_NOTE_MAGIC	"SFRMNOTE"
 
+/* sframe_note::flags: the object was not one of the system's; see cache_look(). */
+#define SFRAME_NOTE_OUTSIDE	0x1
+
 /**
  * struct sframe_note - what the tool notes about a table
  * @magic:	SFRAME_NOTE_MAGIC, without a terminating zero.
+ * @flags:	SFRAME_NOTE_* flags.
  * @reserved:	0
  * @sha256:	SHA-256 of the table.
  */
 struct sframe_note {
 	char	magic[8];
-	__u64	reserved;
+	__u32	flags;
+	__u32	reserved;
 	__u8	sha256[32];
 };
 

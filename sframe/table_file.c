@@ -58,9 +58,10 @@ static void fill_head(struct sframe_file *head, const struct object *obj,
 	fill_eh_frame(head, &obj->eh_frame);
 }
 
-static void fill_note(struct sframe_note *note, const struct image *image)
+static void fill_note(struct sframe_note *note, const struct image *image, u32 flags)
 {
 	memcpy(note->magic, SFRAME_NOTE_MAGIC, sizeof(note->magic));
+	note->flags = flags;
 	hash(note->sha256, image->bytes, image->size);
 }
 
@@ -99,11 +100,12 @@ static void hold_signals(sigset_t *old)
  * @obj:	The object that the table is for.
  * @image:	The table.
  * @format:	The version of the format.
+ * @flags:	SFRAME_NOTE_* flags.
  *
  * Return: EXIT_OK, or EXIT_FAILED after an error message.
  */
 int file_write(const char *name, const struct object *obj,
-	       const struct image *image, enum format format)
+	       const struct image *image, enum format format, u32 flags)
 {
 	union {
 		struct sframe_file head;
@@ -119,7 +121,7 @@ int file_write(const char *name, const struct object *obj,
 	bool good;
 
 	fill_head(&first.head, obj, image, format);
-	fill_note(&first.note, image);
+	fill_note(&first.note, image, flags);
 	if (asprintf(&partial, "%s.XXXXXX", name) < 0)
 		return complain(name, "out of memory");
 	hold_signals(&old);
@@ -204,6 +206,24 @@ const char *file_read_open(int fd, struct sframe_file *head, u8 **table)
 	return error;
 }
 
+/**
+ * file_is_of() - whether a table was made from an object's .eh_frame
+ * @head:	The header of the table's file.
+ * @obj:	The object.
+ *
+ * Return: whether the place, the size and the SHA-256 of .eh_frame are the same.
+ */
+bool file_is_of(const struct sframe_file *head, const struct object *obj)
+{
+	struct sframe_file own = { };
+
+	if (head->eh_frame_size != (obj->eh_frame.data ? obj->eh_frame.data->d_size : 0))
+		return false;
+	fill_eh_frame(&own, &obj->eh_frame);
+	return head->eh_frame_offset == own.eh_frame_offset &&
+	       !memcmp(head->eh_frame_sha256, own.eh_frame_sha256, sizeof(own.eh_frame_sha256));
+}
+
 /* Return false if the file has no note. */
 static bool read_note(int fd, struct sframe_note *note)
 {
@@ -233,6 +253,19 @@ const char *file_check(int fd, const struct sframe_file *head, const u8 *bytes)
 		return table_check(&table);
 	hash(digest, bytes, head->table_size);
 	return memcmp(digest, note.sha256, sizeof(digest)) ? "the table is damaged" : NULL;
+}
+
+/**
+ * file_flags() - read the flags in the tool's note
+ * @fd:		The file of a table.
+ *
+ * Return: SFRAME_NOTE_* flags; 0 without a note.
+ */
+u32 file_flags(int fd)
+{
+	struct sframe_note note;
+
+	return read_note(fd, &note) ? note.flags : 0;
 }
 
 /**

@@ -53,6 +53,8 @@ cache_cases() {
 	try check-all check_all_takes_the_same_files
 	try_as_root cache-files-of-others files_of_others_are_not_for_all
 	try_as_root cache-files-of-media files_of_media_are_not_for_all
+	try_as_root cache-forged forged_table_gives_way_to_the_systems
+	try_as_root cache-copy-of-system table_of_a_copy_is_made_anew_for_the_system
 	try_as_root cache-files-of-containers files_of_containers_are_not_for_all
 	try_as_root cache-no-proc missing_proc_is_told
 	try cache-changing-files changing_files_are_survived

@@ -46,6 +46,61 @@ table_of() {
 	readelf -n "$1" | sed -nE "s|.*Build ID: (..)(.*)|$OUT/cache/\1/\2.v3|p"
 }
 
+# is_table_of FILE: the cache's table has to be that of FILE.
+is_table_of() {
+	"$SFRAME" gen --quiet --format v3 -o "$OUT/generated" "$1"
+	# The files differ in a flag.
+	cmp -i 4096 "$(table_of "$1")" "$OUT/generated"
+}
+
+# A file can claim to have any build-id, so a user's or a container's could be seen first.
+forged_table_gives_way_to_the_systems() {
+	local system real=/usr/bin/xz forged=$OUT/forged container=$OUT/forged-root before
+
+	python3 "$HERE/forge.py" $real "$forged"
+	chown 65534 "$forged"
+	rm -rf "$container"
+	mkdir -p "$container/usr/bin"
+	cp "$forged" "$container/usr/bin/xz"
+	for system in "$forged" "$container" "--all --root $container"; do
+		rm -rf "$OUT/cache"
+		# shellcheck disable=SC2086 # words
+		cache $system > "$OUT/cache.out"
+		has "$OUT/cache.out" " 1 written"
+		is_table_of "$forged"
+		status 1 is_table_of $real
+		cache $real > "$OUT/cache.out"
+		has "$OUT/cache.out" " 1 written"
+		is_table_of $real
+		# The system's table stays.
+		before=$(stat -c '%i %Z' "$(table_of $real)")
+		# shellcheck disable=SC2086
+		status 1 cache $system > "$OUT/cache.out" 2> "$OUT/cache.err"
+		has "$OUT/cache.out" " 0 written"
+		has "$OUT/cache.err" "is that of a file of the system, which stays; if the system has no"
+		has "$OUT/cache.err" "remove $(table_of $real) first; it gets no table"
+		# shellcheck disable=SC2086
+		status 1 cache --dry-run $system 2> "$OUT/cache.err"
+		[ "$(stat -c '%i %Z' "$(table_of $real)")" = "$before" ]
+		cache $real > "$OUT/cache.out"
+		has "$OUT/cache.out" " 0 written (0.0 MB), 1 there already"
+	done
+}
+
+# Of two equal files, .debug_frame may differ; its hash is not in the table.
+table_of_a_copy_is_made_anew_for_the_system() {
+	rm -rf "$OUT/cache"
+	cp /usr/bin/xz "$OUT/copy"
+	cache "$OUT/copy" > "$OUT/cache.out"
+	has "$OUT/cache.out" " 1 written"
+	cache "$OUT/copy" > "$OUT/cache.out"
+	has "$OUT/cache.out" " 1 there already"
+	cache /usr/bin/xz > "$OUT/cache.out"
+	has "$OUT/cache.out" " 1 written"
+	cache "$OUT/copy" /usr/bin/xz > "$OUT/cache.out"
+	has "$OUT/cache.out" " 2 there already"
+}
+
 # In a mount namespace of their own, users can make any file seem to be root's.
 files_of_containers_are_not_for_all() {
 	local dir=$OUT/container program=$OUT/container-program pid tries top name=''

@@ -59,6 +59,28 @@ refused_table_is_told() {
 	status 0 doctor "$OUT/doctor-program"
 }
 
+# The kernel compares .eh_frame with the table only if others may write the file.
+table_of_a_forged_file_is_told() {
+	local remedy
+
+	make_kernel
+	python3 "$HERE/forge.py" /usr/bin/xz "$OUT/doctor-forged"
+	chmod 755 "$OUT/doctor-forged"
+	chown 65534 "$OUT/doctor-forged"
+	fill "$OUT/doctor-forged"
+	status 1 doctor "$OUT/doctor-forged"
+	has "$OUT/doctor.out" "ok       $OUT/doctor-forged: it has a table in the path"
+	status 1 doctor /usr/bin/xz
+	has "$OUT/doctor.out" "problem  /usr/bin/xz: it has a table that was made from another file with its build-id; make it again: "
+	remedy=$(sed -n 's/.*make it again: sframe //p' "$OUT/doctor.out")
+	# shellcheck disable=SC2086 # words
+	"$CHECKED" $remedy
+	status 1 doctor /usr/bin/xz
+	has "$OUT/doctor.out" "ok       /usr/bin/xz: it has a table in the path"
+	status 1 doctor "$OUT/doctor-forged"
+	has "$OUT/doctor.out" "a table that the kernel refuses: it was made from another .eh_frame"
+}
+
 files_that_get_no_table_are_told() {
 	make_kernel
 	echo 'int main(void) { return 0; }' > "$OUT/doctor-no-id.c"
