@@ -21,13 +21,9 @@
 #include "cache_list.h"
 #include "cache_path.h"
 #include "cache_system.h"
+#include "cache_used.h"
 #include "complain.h"
-#include "mapped.h"
-#include "pool.h"
 #include "text.h"
-
-#define MAX_DIGITS	(2 * SFRAME_FILE_MAX_ID)
-#define ID_SIZE		(MAX_DIGITS + 1)
 
 /**
  * struct cache_entry - a file in the cache
@@ -45,7 +41,7 @@ struct cache_entry {
 	int		fd;
 	const char	*first;
 	const char	*name;
-	char		digits[ID_SIZE];
+	char		digits[USED_ID_SIZE];
 	unsigned int	version;
 	bool		leftover;
 	bool		locked;
@@ -56,8 +52,7 @@ typedef void entry_fn(const struct cache_entry *entry, void *arg);
 /**
  * struct sums - the state of a command, and its sums
  * @options:	The command's.
- * @ids:	The build-ids in use, as digits of ID_SIZE bytes, sorted.
- * @num_ids:	Their number.
+ * @used:	The build-ids in use.
  * @started:	When the command began.
  * @tables:	Number of tables.
  * @refused:	Number of tables that the kernel would refuse.
@@ -68,8 +63,7 @@ typedef void entry_fn(const struct cache_entry *entry, void *arg);
  */
 struct sums {
 	const struct keep_options *options;
-	const char *ids;
-	size_t	num_ids;
+	const struct used *used;
 	time_t	started;
 	size_t	tables;
 	size_t	refused;
@@ -91,7 +85,7 @@ static bool parse_name(struct cache_entry *entry)
 	size_t digits = strspn(entry->name, "0123456789abcdef");
 	const char *end = entry->name + digits;
 
-	if (!digits || digits > MAX_DIGITS - 2 || strncmp(end, ".v", 2) ||
+	if (!digits || digits > USED_MAX_DIGITS - 2 || strncmp(end, ".v", 2) ||
 	    (end[2] != '2' && end[2] != '3'))
 		return false;
 	entry->version = end[2] - '0';
@@ -171,7 +165,7 @@ static char *entry_path(const struct cache_entry *entry)
 
 static bool id_is(const struct sframe_file *head, const char *digits)
 {
-	char id[ID_SIZE] = "";
+	char id[USED_ID_SIZE] = "";
 
 	for (u32 i = 0; i < head->build_id_size && i < SFRAME_FILE_MAX_ID; i++)
 		sprintf(id + 2 * i, "%02x", head->build_id[i]);
@@ -260,42 +254,6 @@ int cache_show(const struct keep_options *options)
 	return EXIT_OK;
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-	return strcmp(a, b);
-}
-
-static void read_id(const char *name, void *result)
-{
-	char *digits = result;
-	struct object obj;
-
-	object_open(&obj, name);
-	for (u32 i = 0; i < obj.build_id_size; i++)
-		sprintf(digits + 2 * i, "%02x", obj.build_id[i]);
-	object_close(&obj);
-}
-
-/* If a hostile file has ended its worker, the file has no table. */
-static void done_reading(const struct job *job)
-{
-	if (job->signal)
-		*(char *)job->result = '\0';
-}
-
-/* A file that a process runs needs its table, even deleted or in a container. */
-static int add_mapped(struct file_list *list)
-{
-	struct mapped mapped = { };
-	int err = mapped_add_all(&mapped);
-
-	for (size_t i = 0; i < mapped.count; i++)
-		if (mapped.files[i].open)
-			list_add_file(list, mapped.files[i].open);
-	mapped_free(&mapped);
-	return err;
-}
-
 static void remove_entry(const struct cache_entry *entry, const char *path, const struct stat *st,
 			 struct sums *sums)
 {
@@ -315,11 +273,6 @@ static void remove_entry(const struct cache_entry *entry, const char *path, cons
 		sums->removed++;
 }
 
-static bool is_used(const struct sums *sums, const char *digits)
-{
-	return bsearch(digits, sums->ids, sums->num_ids, ID_SIZE, compare_ids);
-}
-
 /*
  * A table that is newer than the start of this run may belong to a new object, so keep it.
  * A writer holds the lock while it writes: without the lock, its file is not a leftover.
@@ -334,7 +287,7 @@ static void prune_entry(const struct cache_entry *entry, void *arg)
 		return;
 	sums->tables += !entry->leftover;
 	if (st.st_mtime >= sums->started || (entry->leftover && !entry->locked) ||
-	    (!entry->leftover && is_used(sums, entry->digits)))
+	    (!entry->leftover && used_has(sums->used, entry->digits)))
 		return;
 	path = entry_path(entry);
 	remove_entry(entry, path, &st, sums);
@@ -372,33 +325,9 @@ static int check_owner(const char *dir)
 	return EXIT_OK;
 }
 
-/* Keep the tables of the files in @list. */
-static int prune_by(struct sums *sums, const struct file_list *list)
-{
-	struct job *jobs = calloc(list->count + 1, sizeof(*jobs));
-	char *ids = calloc(list->count + 1, ID_SIZE);
-	int ret;
-
-	if (!ids || !jobs)
-		return complain("cache", "out of memory");
-	for (size_t i = 0; i < list->count; i++)
-		jobs[i] = (struct job){ .name = list->names[i], .result = ids + i * ID_SIZE };
-	pool_run(jobs, list->count, ID_SIZE, sums->options->jobs, sums->options->seconds,
-		 read_id, done_reading);
-	qsort(ids, list->count, ID_SIZE, compare_ids);
-	sums->ids = ids;
-	sums->num_ids = list->count;
-	ret = prune_entries(sums);
-	free(jobs);
-	free(ids);
-	return ret;
-}
-
-/* List the files whose tables to keep. */
+/* List the files whose tables to keep, besides those that processes have mapped. */
 static int make_list(struct file_list *list, char **names, int count)
 {
-	int err;
-
 	for (int i = 0; i < count; i++) {
 		if (access(names[i], F_OK))
 			return complain(names[i], "%s; nothing is removed", strerror(errno));
@@ -406,10 +335,7 @@ static int make_list(struct file_list *list, char **names, int count)
 		list_add_below(list, names[i]);
 	}
 	list_add_system(list);
-	err = add_mapped(list);
-	if (err)
-		return complain("/proc", "%s; nothing is removed", strerror(-err));
-	if (list->failed)
+	if (list->failed || (list->no_right && !geteuid()))
 		return complain("cache", "some files could not be read; nothing is removed");
 	return EXIT_OK;
 }
@@ -426,13 +352,17 @@ static int make_list(struct file_list *list, char **names, int count)
 int cache_prune(const struct keep_options *options, char **names, int count)
 {
 	struct file_list list = { };
-	struct sums sums = { .options = options, .started = time(NULL) };
+	struct used used = { };
+	struct sums sums = { .options = options, .used = &used, .started = time(NULL) };
 	int ret = check_owner(options->dir);
 
 	if (!ret)
 		ret = make_list(&list, names, count);
 	if (!ret)
-		ret = prune_by(&sums, &list);
+		ret = used_read(&used, &list, options->jobs, options->seconds);
+	if (!ret)
+		ret = prune_entries(&sums);
+	used_free(&used);
 	list_free(&list);
 	return ret;
 }

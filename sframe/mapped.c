@@ -205,20 +205,24 @@ int mapped_add_all(struct mapped *mapped)
 	DIR *proc = opendir("/proc");
 	struct dirent *entry;
 	size_t count = 0;
+	int err = 0;
 
 	if (!proc)
 		return -errno;
-	while ((entry = readdir(proc))) {
+	while (!err && (entry = readdir(proc))) {
 		pid_t pid = atoi(entry->d_name);
 
 		if (!isdigit((unsigned char)*entry->d_name))
 			continue;
 		count++;
 		if (pid != getpid())
-			mapped_add_process(mapped, pid);
+			err = mapped_add_process(mapped, pid);
+		/* It has ended, or is counted as hidden. */
+		if (err == -ENOENT || err == -ESRCH || err == -EACCES || err == -EPERM)
+			err = 0;
 	}
 	closedir(proc);
-	return count ? 0 : -ENOENT;
+	return count ? err : -ENOENT;
 }
 
 /**

@@ -72,6 +72,8 @@ cache_cases() {
 	try cache-prune prune_keeps_what_is_used
 	try cache-prune-writers prune_waits_for_writers
 	try_as_root cache-locks-of-others locks_of_others_stop_nobody
+	try_as_root cache-prune-mapped prune_keeps_what_another_process_maps
+	try_as_root cache-prune-unreadable prune_without_right_removes_nothing
 	try_as_root cache-prune-owner prune_is_for_ones_own
 	try cache-prune-links prune_follows_no_link
 	try cache-dry-run dry_run_writes_nothing

@@ -119,14 +119,14 @@ crashing_worker_fails_alone() {
 	rm -rf "$dir" "$OUT/cache"
 	cp -r "$HERE/.." "$dir"
 	cat > "$OUT/faults" <<-'END'
-		/^#include "cfi_read.h"/a #include "grow.h"
+		/^#include "complain.h"/a #include "grow.h"
 		/^	struct object obj;$/ {
 			a if (strstr(name, "crash")) abort();
 			a if (strstr(name, "hang")) for (;;) ;
 			a if (strstr(name, "eat")) grow(NULL, &(size_t){ 0 }, 0, 1ULL << 32);
 		}
 	END
-	sed -i -f "$OUT/faults" "$dir/cache.c"
+	sed -i -f "$OUT/faults" "$dir/cache.c" "$dir/cache_used.c"
 	make -s -C "$dir" O="$dir/out" CFLAGS=-O0 "$dir/out/sframe"
 	cache_programs
 	cp "$OUT/programs/O2" "$OUT/programs/crash"
@@ -140,4 +140,14 @@ crashing_worker_fails_alone() {
 	has "$OUT/cache.err" "eat: the worker ended without a result"
 	has "$OUT/cache.out" "8 files: 5 written"
 	has "$OUT/cache.out" "3 failed"
+	# Each of them may need one of the tables.
+	rm "$OUT/programs/Os"
+	find "$OUT/cache" -type f -exec touch -d yesterday {} +
+	status 1 "$dir/out/sframe" cache --cache-dir "$OUT/cache" -t 1 --prune "$OUT/programs" \
+		> "$OUT/cache.out" 2> "$OUT/cache.err"
+	has "$OUT/cache.err" "crash: Aborted ended the worker; it may need a table"
+	has "$OUT/cache.err" "hang: Alarm clock ended the worker; it may need a table"
+	has "$OUT/cache.err" "eat: the worker ended without a result; it may need a table"
+	has "$OUT/cache.err" "sframe: cache: 3 files could not be read; nothing is removed"
+	[ "$(table_files | wc -l)" = 5 ]
 }
