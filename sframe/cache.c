@@ -78,8 +78,9 @@ static const char help[] =
 "a time, others may read it meanwhile, and you may interrupt a run: all tables in the\n"
 "cache are complete, and the next run continues.\n"
 "\n"
-"Exit status: 0 done; 1 a file failed, or could not be read for another reason than that\n"
-"the caller lacks the right to; 2 wrong usage; 130 in a shell when interrupted.\n"
+"Exit status: 0 done; 1 a file failed, a FILE that you name got no table, or a file could\n"
+"not be read for another reason than that the caller lacks the right to; 2 wrong usage;\n"
+"130 in a shell when interrupted.  If the disk is full, sframe stops at once.\n"
 "\n"
 "examples:\n"
 "  sframe cache --all && sysctl kernel.unwind_table_path=/var/cache/sframe\n"
@@ -136,11 +137,19 @@ static const char * const skipped_for[NUM_OUTCOMES] = {
 	[GONE] = "it was deleted meanwhile",
 };
 
+/* What the user can do about a file that he named. */
+static const char * const remedy_for[NUM_OUTCOMES] = {
+	[NO_BUILD_ID] = "link it with --build-id",
+	[NO_CFI] = "compile it with -fasynchronous-unwind-tables",
+	[NO_PROGRAM] = "leave it out",
+};
+
 /**
  * struct fill - the result of making one file's table
  * @found:	sframe found the file, the user did not name it; set before the worker runs.
  * @system:	--all found it in the running system; set before the worker runs.
  * @outcome:	The result.
+ * @full:	The errno if there is no room for any table, or 0.
  * @bytes:	Size of the table's file, if the worker has written one.
  * @read:	Size of the file, if the worker has read its unwind information.
  * @error:	What failed; empty if it was reported.
@@ -149,6 +158,7 @@ struct fill {
 	bool		found;
 	bool		system;
 	enum outcome	outcome;
+	int		full;
 	u64		bytes;
 	u64		read;
 	char		error[640];
@@ -186,6 +196,14 @@ static enum outcome fill_fail(struct fill *fill, const char *error)
 	return FAILED;
 }
 
+/* @err: a negative errno of writing */
+static enum outcome fill_unwritten(struct fill *fill, int err)
+{
+	if (err == -ENOSPC || err == -EDQUOT || err == -EROFS)
+		fill->full = -err;
+	return fill_fail(fill, err == -E2BIG ? "the table would exceed 4 GiB" : strerror(-err));
+}
+
 static enum outcome fill_refuse(struct fill *fill, const char *name)
 {
 	snprintf(fill->error, sizeof(fill->error),
@@ -205,15 +223,15 @@ static enum outcome fill_write_once(struct fill *fill, const struct object *obj,
 	int lock = dir ? lock_directory(dir) : -1;
 	enum cached cached = cache_look(name, obj, options.format, flags);
 	enum outcome outcome = PRESENT;
-	const char *error;
 	struct stat st;
+	int err;
 
 	free(dir);
 	if (cached == CACHED_SYSTEMS) {
 		outcome = fill_refuse(fill, name);
 	} else if (cached == CACHED_NONE) {
-		error = cache_write(obj, cfi, options.format, name, flags);
-		outcome = error ? fill_fail(fill, error) : WRITTEN;
+		err = cache_write(obj, cfi, options.format, name, flags);
+		outcome = err ? fill_unwritten(fill, err) : WRITTEN;
 	}
 	if (outcome == WRITTEN && !stat(name, &st))
 		fill->bytes = st.st_size;
@@ -234,7 +252,7 @@ static enum outcome fill_write(struct fill *fill, const struct object *obj,
 		outcome = fill_fail(fill, cfi.error);
 	} else {
 		err = make_directories(name);
-		outcome = err ? fill_fail(fill, strerror(-err)) :
+		outcome = err ? fill_unwritten(fill, err) :
 			  fill_write_once(fill, obj, &cfi, name, flags);
 	}
 	cfi_free(&cfi);
@@ -343,8 +361,24 @@ static void report_failure(const struct job *job)
 			 job->signal, strsignal(job->signal));
 	else if (job->signal)
 		complain(job->name, "the worker ended without a result; the file is damaged");
-	else if (*fill->error)
+	else if (remedy_for[fill->outcome])
+		complain(job->name, "%s; %s", skipped_for[fill->outcome],
+			 remedy_for[fill->outcome]);
+	else if (!fill->full)
 		complain(job->name, "%s; it gets no table", fill->error);
+}
+
+/* Without room, each of thousands of files would be read and fail. */
+static void stop_without_room(int error)
+{
+	static bool told;
+
+	if (!told)
+		complain(options.dir, "%s; %s, or name another directory by --cache-dir",
+			 strerror(error), error == EROFS ? "mount it writable" :
+			 "free space there");
+	told = true;
+	pool_stop();
 }
 
 /* Overwrite the line on a terminal; elsewhere print one every two seconds. */
@@ -372,6 +406,9 @@ static void fill_done(const struct job *job)
 	const struct fill *fill = job->result;
 	enum outcome outcome = job->signal ? FAILED : fill->outcome;
 
+	/* The user expects a table for each file that he names. */
+	if (!fill->found && remedy_for[outcome])
+		outcome = FAILED;
 	outcomes[outcome]++;
 	if (!job->signal) {
 		written_bytes += fill->bytes;
@@ -380,6 +417,8 @@ static void fill_done(const struct job *job)
 	if (outcome == FAILED) {
 		progress_clear();
 		report_failure(job);
+		if (!job->signal && fill->full)
+			stop_without_room(fill->full);
 	} else if (options.verbose && skipped_for[outcome]) {
 		progress_clear();
 		printf("%s: %s\n", job->name, skipped_for[outcome]);
@@ -422,6 +461,8 @@ static void print_sums(const struct file_list *list)
 		printf("%zu written (%.1f MB)", outcomes[WRITTEN], written_bytes / 1e6);
 	printf(", %zu there already", outcomes[PRESENT]);
 	print_skipped();
+	if (num_done < num_files)
+		printf(", %zu not read", num_files - num_done);
 	if (list->no_right)
 		printf(", %zu not readable", list->no_right);
 	printf(", %zu failed; %.1f MB read in %.1f s, %.1f MB/s\n",

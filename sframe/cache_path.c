@@ -203,21 +203,18 @@ const char *cache_refusal(const char *name, struct sframe_file *head, struct sta
  * @name:	The file; it appears whole or not at all.
  * @flags:	SFRAME_NOTE_* flags.
  *
- * Return: NULL, or what failed; "" if it was reported.
+ * Return: 0, or a negative errno; -E2BIG if the table would exceed 4 GiB.
  */
-const char *cache_write(const struct object *obj, const struct cfi *cfi,
-			enum format format, const char *name, u32 flags)
+int cache_write(const struct object *obj, const struct cfi *cfi, enum format format,
+		const char *name, u32 flags)
 {
-	const char *error = NULL;
 	struct image image;
 	struct plan plan;
+	int ret;
 
 	plan_make(&plan, cfi, format, plan_vaddr(obj));
-	if (!image_make(&image, &plan))
-		error = "the table would exceed 4 GiB";
-	else if (file_write(name, obj, &image, format, flags))
-		error = "";
+	ret = image_make(&image, &plan) ? file_write(name, obj, &image, format, flags) : -E2BIG;
 	image_free(&image);
 	plan_free(&plan);
-	return error;
+	return ret;
 }

@@ -33,7 +33,7 @@ int lock_directory(const char *dir);
 enum cached cache_look(const char *name, const struct object *obj, enum format format,
 		       u32 flags);
 const char *cache_refusal(const char *name, struct sframe_file *head, struct stat *st);
-const char *cache_write(const struct object *obj, const struct cfi *cfi,
-			enum format format, const char *name, u32 flags);
+int cache_write(const struct object *obj, const struct cfi *cfi, enum format format,
+		const char *name, u32 flags);
 
 #endif /* _SFRAME_CACHE_PATH_H */

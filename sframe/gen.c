@@ -61,14 +61,18 @@ static int write_table(const struct gen_options *options,
 	u64 vaddr = options->has_vaddr ? options->vaddr : plan_vaddr(obj);
 	struct image image;
 	struct plan plan;
-	int ret;
+	int ret, err;
 
 	plan_make(&plan, cfi, options->format, vaddr);
-	if (!image_make(&image, &plan))
+	if (!image_make(&image, &plan)) {
 		ret = complain(obj->name,
 			       "the table would exceed 4 GiB; none is written");
-	else
-		ret = file_write(output, obj, &image, options->format, 0);
+	} else {
+		err = file_write(output, obj, &image, options->format, 0);
+		ret = err ? complain(output,
+				     "cannot be written: %s; name another file by --output",
+				     strerror(-err)) : EXIT_OK;
+	}
 	if (!ret && !options->quiet)
 		printf("%s: %s: SFrame v%d, %zu functions, %zu rows, %zu bytes at %#" PRIx64
 		       ", %zu stretches of code left out\n",

@@ -4,6 +4,7 @@
  * library crash, loop or use up the memory, only this file fails.
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,9 @@ struct pool {
 	void		(*work)(const char *name, void *result);
 	void		(*done)(const struct job *job);
 };
+
+/* Set by pool_stop(). */
+static bool stopped;
 
 static void pool_fatal(const char *what)
 {
@@ -122,6 +126,16 @@ static struct worker *pool_free_worker(struct pool *pool)
 }
 
 /**
+ * pool_stop() - start no more files
+ *
+ * For the function that takes a file's result.  Files that are worked on are finished.
+ */
+void pool_stop(void)
+{
+	stopped = true;
+}
+
+/**
  * pool_run() - work on several files at a time
  * @jobs:		The files.
  * @count:		Their number.
@@ -147,9 +161,12 @@ void pool_run(struct job *jobs, size_t count, size_t result_size,
 
 	if (!pool.workers)
 		pool_fatal("calloc");
+	stopped = false;
 	for (size_t i = 0; i < count; i++) {
 		while (pool.busy == pool.count)
 			pool_wait_one(&pool);
+		if (stopped)
+			break;
 		pool_start(&pool, pool_free_worker(&pool), &jobs[i]);
 	}
 	while (pool.busy)

@@ -16,6 +16,7 @@ struct job {
 	int		signal;
 };
 
+void pool_stop(void);
 void pool_run(struct job *jobs, size_t count, size_t result_size,
 	      unsigned int workers, unsigned int seconds,
 	      void (*work)(const char *name, void *result),

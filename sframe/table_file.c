@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "complain.h"
 #include "open_regular.h"
 #include "table_file.h"
 
@@ -72,6 +71,8 @@ static bool write_all(int fd, const void *bytes, size_t size)
 
 		if (ret < 0 && errno == EINTR)
 			continue;
+		if (!ret)
+			errno = EIO;
 		if (ret <= 0)
 			return false;
 		bytes = (const char *)bytes + ret;
@@ -102,7 +103,7 @@ static void hold_signals(sigset_t *old)
  * @format:	The version of the format.
  * @flags:	SFRAME_NOTE_* flags.
  *
- * Return: EXIT_OK, or EXIT_FAILED after an error message.
+ * Return: 0, or a negative errno.
  */
 int file_write(const char *name, const struct object *obj,
 	       const struct image *image, enum format format, u32 flags)
@@ -115,30 +116,29 @@ int file_write(const char *name, const struct object *obj,
 		};
 		u8 page[SFRAME_FILE_TABLE];
 	} first = { };
-	int fd, ret = EXIT_OK;
+	int fd, ret = 0;
 	char *partial;
 	sigset_t old;
-	bool good;
 
 	fill_head(&first.head, obj, image, format);
 	fill_note(&first.note, image, flags);
 	if (asprintf(&partial, "%s.XXXXXX", name) < 0)
-		return complain(name, "out of memory");
+		return -ENOMEM;
 	hold_signals(&old);
 	fd = mkostemp(partial, O_CLOEXEC);
 	if (fd < 0) {
-		ret = complain(name, "cannot be created: %s; name another file by --output",
-			       strerror(errno));
+		ret = -errno;
 		goto out_free;
 	}
-	good = write_all(fd, &first, sizeof(first)) &&
-	       write_all(fd, image->bytes, image->size) && !fchmod(fd, 0644);
-	good = !close(fd) && good;
-	if (!good || rename(partial, name)) {
-		ret = complain(name, "cannot be written: %s; name another file by --output",
-			       strerror(errno));
+	if (!write_all(fd, &first, sizeof(first)) ||
+	    !write_all(fd, image->bytes, image->size) || fchmod(fd, 0644))
+		ret = -errno;
+	if (close(fd) && !ret)
+		ret = -errno;
+	if (!ret && rename(partial, name))
+		ret = -errno;
+	if (ret)
 		unlink(partial);
-	}
 out_free:
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	free(partial);

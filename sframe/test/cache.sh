@@ -64,6 +64,8 @@ cache_cases() {
 	try cache-hostile-file hostile_file_fails_alone
 	try cache-damaged-programs damaged_programs_are_survived
 	try cache-no-build-id no_build_id_is_skipped
+	try cache-named-without-table named_file_without_table_fails
+	try_as_root cache-full-disk full_disk_stops_at_once
 	try cache-unusable-directory unusable_directories_are_told
 	try cache-users users_name_a_directory
 	try cache-running running_programs_get_tables

@@ -149,14 +149,58 @@ damaged_programs_are_survived() {
 }
 
 no_build_id_is_skipped() {
-	gcc -O2 -Wl,--build-id=none -o "$OUT/no-id" "$PROGRAM"
-	cache "$OUT/no-id" "$PROGRAM" > "$OUT/cache.out"
-	has "$OUT/cache.out" "2 skipped (1 without build-id, 0 without unwind data, 1 no program)"
+	rm -rf "$OUT/no-table"
+	mkdir "$OUT/no-table"
+	gcc -O2 -Wl,--build-id=none -o "$OUT/no-table/no-id" "$PROGRAM"
+	printf '%s\n' '.globl _start' '_start: ret' | as -o "$OUT/no-table.o"
+	ld --build-id -o "$OUT/no-table/no-frames" "$OUT/no-table.o"
+	cache "$OUT/no-table" > "$OUT/cache.out"
+	has "$OUT/cache.out" "2 skipped (1 without build-id, 1 without unwind data, 0 no program)"
+}
+
+# The user expects a table for each file that he names.
+named_file_without_table_fails() {
+	local option
+
+	for option in --quiet --dry-run; do
+		status 1 cache $option "$OUT/no-table/no-id" "$OUT/no-table/no-frames" "$PROGRAM" \
+			> "$OUT/cache.out" 2> "$OUT/cache.err"
+		has "$OUT/cache.err" "no-id: no build-id, so the kernel could not find its table; link it"
+		has "$OUT/cache.err" "no-frames: no unwind information; compile it with -fasynchronous"
+		has "$OUT/cache.err" "$PROGRAM: not an x86-64 program or library; leave it out"
+		[ "$(wc -l < "$OUT/cache.err")" = 3 ]
+	done
+}
+
+# with_tmpfs DIR OPTIONS COMMAND...: run COMMAND with a new file system on DIR.
+with_tmpfs() {
+	# shellcheck disable=SC2016 # the inner shell's
+	unshare -m sh -ec 'mount -t tmpfs -o "$2" none "$1"; shift 2; exec "$@"' x "$@"
+}
+
+full_disk_stops_at_once() {
+	cache_programs
+	mkdir "$OUT/cache"
+	status 1 with_tmpfs "$OUT/cache" size=12k,mode=755 "$CHECKED" cache --jobs 1 \
+		--cache-dir "$OUT/cache" /usr/bin/xz "$OUT/programs" \
+		> "$OUT/cache.out" 2> "$OUT/cache.err"
+	has "$OUT/cache.err" \
+		"sframe: $OUT/cache: No space left on device; free space there, or name another directory by --cache-dir"
+	[ "$(wc -l < "$OUT/cache.err")" = 1 ]
+	has "$OUT/cache.out" ", 5 not read, 1 failed"
+	status 1 with_tmpfs "$OUT/cache" ro,mode=755 "$CHECKED" cache --jobs 1 \
+		--cache-dir "$OUT/cache" "$OUT/programs" 2> "$OUT/cache.err"
+	has "$OUT/cache.err" "sframe: $OUT/cache: Read-only file system; name another directory"
+	status 1 with_tmpfs "$OUT/cache" size=12k "$CHECKED" gen -o "$OUT/cache/table" /usr/bin/xz \
+		2> "$OUT/cache.err"
+	has "$OUT/cache.err" "cannot be written: No space left on device; name another file by --output"
 }
 
 dry_run_writes_nothing() {
 	cache_programs
-	cache --dry-run "$OUT/programs" "$PROGRAM" > "$OUT/cache.out"
+	cp "$OUT/no-table/no-id" "$OUT/programs"
+	cache --dry-run "$OUT/programs" > "$OUT/cache.out"
+	rm "$OUT/programs/no-id"
 	[ "$(grep -c "^would make the table of $OUT/programs/" "$OUT/cache.out")" = 5 ]
 	has "$OUT/cache.out" ": 6 files: 5 would be written, 0 there already, 1 skipped"
 	[ ! -e "$OUT/cache" ]
