@@ -299,9 +299,9 @@ static bool unwind_user_skip_stale(struct unwind_user_walk *walk, bool *seen)
 	*seen = fp >= walk->low && unwind_in_range(&stack, walk->low);
 	if (!near && !*seen)
 		return false;
-	for (i = 0; (*seen || i < UNWIND_USER_STALE) &&
-		    walk->rejected < UNWIND_USER_MAX_REJECTED; i++) {
-		walk->rejected++;
+	for (i = 0; *seen || i < UNWIND_USER_STALE; i++) {
+		if (++walk->rejected >= UNWIND_USER_MAX_REJECTED)
+			return false;
 		if (!unwind_in_range(&stack, fp) || !unwind_user_read_record(walk, fp, &record) ||
 		    !unwind_user_may_return(walk, record.ip))
 			return false;
