@@ -50,8 +50,9 @@ def make_tables(chosen: list[programs.Program]) -> None:
         with program.running(OUT / "bin", NATIVE_SECONDS) as pid:
             maps = Path(f"/proc/{pid}/maps").read_text(encoding="utf-8")
             objects |= {path for path in MAPPED.findall(maps) if os.path.isfile(path)}
+    # It fails for those that have nothing to make a table of.
     subprocess.run([OUT / "sframe", "cache", "--quiet", "--cache-dir", OUT / "cache",
-                    *sorted(objects)], check=True, stdout=sys.stderr)
+                    *sorted(objects)], check=False, stdout=sys.stderr)
 
 
 def run_guest(kernel: str, names: list[str]) -> bool:
