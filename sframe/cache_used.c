@@ -16,6 +16,7 @@
 
 #include "cache_used.h"
 #include "complain.h"
+#include "grow.h"
 #include "mapped.h"
 #include "object.h"
 #include "pool.h"
@@ -50,14 +51,6 @@ struct search {
 	unsigned int	seconds;
 	size_t		failed;
 };
-
-static void *require_memory(void *memory)
-{
-	if (memory)
-		return memory;
-	perror("sframe");
-	exit(EXIT_FAILED);
-}
 
 /* libelf takes some of these for damage, but the file may be read another time. */
 static bool is_passing(int error)
@@ -105,10 +98,7 @@ static void add_id(struct search *search, const char *digits)
 {
 	struct used *used = search->used;
 
-	if (used->count == search->room) {
-		search->room = 2 * search->room + 1024;
-		used->ids = require_memory(reallocarray(used->ids, search->room, USED_ID_SIZE));
-	}
+	used->ids = grow(used->ids, &search->room, used->count, USED_ID_SIZE);
 	strcpy(used->ids + used->count++ * USED_ID_SIZE, digits);
 }
 

@@ -15,6 +15,7 @@
 #include "doctor_file.h"
 #include "doctor_kernel.h"
 #include "doctor_tell.h"
+#include "grow.h"
 #include "mapped.h"
 #include "pool.h"
 
@@ -367,15 +368,11 @@ static void look_done(const struct job *job)
 /* Look for the table of each file.  The caller frees the result. */
 static struct look *look_at(const struct mapped *mapped)
 {
-	struct look *looks = calloc(mapped->count + 1, sizeof(*looks));
-	struct job *jobs = calloc(mapped->count + 1, sizeof(*jobs));
+	struct look *looks = require_memory(calloc(mapped->count + 1, sizeof(*looks)));
+	struct job *jobs = require_memory(calloc(mapped->count + 1, sizeof(*jobs)));
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 	size_t count = 0;
 
-	if (!looks || !jobs) {
-		perror("sframe");
-		exit(EXIT_FAILED);
-	}
 	for (size_t i = 0; i < mapped->count; i++) {
 		looks[i].state = TABLE_UNREADABLE;
 		if (mapped->files[i].open)

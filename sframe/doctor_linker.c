@@ -21,6 +21,7 @@
 #include "doctor_ldcache.h"
 #include "doctor_linker.h"
 #include "doctor_tell.h"
+#include "grow.h"
 #include "open_regular.h"
 
 /* A browser has 150 libraries.  Their strings take 200 KB, and to find them, 20,000 names. */
@@ -82,14 +83,6 @@ struct search {
 	size_t		room;
 	size_t		tries;
 };
-
-static void *require_memory(void *memory)
-{
-	if (memory)
-		return memory;
-	perror("sframe");
-	exit(EXIT_FAILED);
-}
 
 static void object_forget(struct loaded *object)
 {

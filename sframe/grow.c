@@ -1,9 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Makes arrays larger. */
+/* Memory without which the program cannot go on; arrays that grow. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "grow.h"
+
+/**
+ * require_memory() - end the program if there is no memory
+ * @memory:	What an allocation has returned.
+ *
+ * Return: @memory, which is not NULL.
+ */
+void *require_memory(void *memory)
+{
+	if (memory)
+		return memory;
+	perror("sframe");
+	exit(1);
+}
 
 /**
  * grow() - make room for one more element

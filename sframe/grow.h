@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+void *require_memory(void *memory);
 void *grow(void *array, size_t *room, size_t count, size_t size);
 
 #endif /* _SFRAME_GROW_H */

@@ -15,6 +15,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "grow.h"
 #include "mapped.h"
 
 #define DELETED	" (deleted)"
@@ -27,14 +28,6 @@ struct line {
 	uintmax_t	inode;
 	char		*name;
 };
-
-static void *require_memory(void *memory)
-{
-	if (memory)
-		return memory;
-	perror("sframe");
-	exit(EXIT_FAILURE);
-}
 
 [[gnu::format(printf, 1, 2)]]
 static char *format_text(const char *format, ...)
