@@ -80,7 +80,7 @@ def command_line(*args: str) -> list[str]:
 def guest(*args: str) -> Result:
     """Run vm/run with these arguments to its end. One CPU boots fastest."""
     done = subprocess.run(command_line("--smp", "1", *args), stdin=subprocess.DEVNULL, capture_output=True,
-                          timeout=2 * BOOT_SECONDS, check=False, cwd=REPO)
+                          timeout=10 * BOOT_SECONDS, check=False, cwd=REPO)
     return Result(done.returncode, done.stdout, done.stderr.decode(errors="replace"))
 
 
@@ -297,7 +297,8 @@ def timeout_kills_this_guest_only() -> None:
         expect_in("what waits", "hrtimer_nanosleep", result.err)
         registers = Path(result.err.split("kernel log: ")[1].strip()).with_name("registers")
         expect_in("registers", "RIP=", registers.read_text())
-        if took > limit + 6:
+        # Of a busy machine, not only the limit is stretched.
+        if took > limit + 6 * slow / 100:
             raise AssertionError(f"a limit of {limit:g} s took {took:.1f} s")
         expect("the other guest is there", Path(f"/proc/{other_qemu}").exists(), True)
         other.send_signal(signal.SIGTERM)
