@@ -85,6 +85,7 @@ static enum object_state read_segments(struct object *obj)
 {
 	enum object_state state;
 	size_t count, i;
+	bool has_search = false;
 	GElf_Phdr phdr;
 
 	if (elf_getphdrnum(obj->elf, &count))
@@ -94,6 +95,11 @@ static enum object_state read_segments(struct object *obj)
 		if (!gelf_getphdr(obj->elf, i, &phdr))
 			return object_fail(obj, OBJECT_DAMAGED,
 					   "a program header cannot be read");
+		if (phdr.p_type == PT_GNU_EH_FRAME && !has_search) {
+			obj->search.vaddr = phdr.p_vaddr;
+			obj->search.size = phdr.p_memsz;
+			has_search = true;
+		}
 		if (phdr.p_type != PT_LOAD)
 			continue;
 		state = add_segment(obj, &phdr);

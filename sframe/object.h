@@ -42,6 +42,7 @@ struct cfi_section {
  * @detached:		It is a separate debug file, without the code.
  * @text:		Its executable segments.
  * @num_text:		Their number.
+ * @search:		Its first PT_GNU_EH_FRAME; zero if it has none.
  * @build_id:		Its build-id.
  * @build_id_size:	The build-id's size in bytes; 0 if it has none.
  * @note_size:		How many bytes of notes were read to find the build-id.
@@ -61,6 +62,7 @@ struct object {
 	bool			detached;
 	struct sframe_file_text	text[SFRAME_FILE_MAX_TEXT];
 	u32			num_text;
+	struct sframe_file_text	search;
 	u8			build_id[SFRAME_FILE_MAX_ID];
 	u32			build_id_size;
 	u64			note_size;

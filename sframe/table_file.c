@@ -25,7 +25,7 @@ static void hash(u8 digest[32], const void *bytes, size_t size)
 	SHA256Final(digest, &sha);
 }
 
-/* If others than root may write the object, the kernel compares its .eh_frame with this. */
+/* cache_look() compares an object's .eh_frame with this. */
 static void fill_eh_frame(struct sframe_file *head, const struct cfi_section *eh_frame)
 {
 	if (!eh_frame->data) {
@@ -35,6 +35,28 @@ static void fill_eh_frame(struct sframe_file *head, const struct cfi_section *eh
 	head->eh_frame_offset = eh_frame->offset;
 	head->eh_frame_size = eh_frame->data->d_size;
 	hash(head->eh_frame_sha256, eh_frame->data->d_buf, eh_frame->data->d_size);
+}
+
+/**
+ * file_layout() - compute an object's layout
+ * @obj:	The object.
+ * @layout:	Filled in.
+ *
+ * On x86-64, all words are little endian already.
+ */
+void file_layout(const struct object *obj, u8 layout[SFRAME_FILE_LAYOUT])
+{
+	u64 words[1 + 2 * SFRAME_FILE_MAX_TEXT + 2] = { obj->build_id_size }, *to = words + 1;
+	u8 digest[32];
+
+	for (u32 i = 0; i < obj->num_text; i++) {
+		*to++ = obj->text[i].vaddr;
+		*to++ = obj->text[i].size;
+	}
+	*to++ = obj->search.vaddr;
+	*to++ = obj->search.size;
+	hash(digest, words, (to - words) * sizeof(*to));
+	memcpy(layout, digest, SFRAME_FILE_LAYOUT);
 }
 
 static void fill_head(struct sframe_file *head, const struct object *obj,
@@ -55,6 +77,7 @@ static void fill_head(struct sframe_file *head, const struct object *obj,
 	memcpy(head->build_id, obj->build_id, sizeof(head->build_id));
 	memcpy(head->text, obj->text, sizeof(head->text));
 	fill_eh_frame(head, &obj->eh_frame);
+	file_layout(obj, head->layout);
 }
 
 static void fill_note(struct sframe_note *note, const struct image *image, u32 flags)
@@ -179,6 +202,23 @@ static bool read_all(int fd, void *to, size_t size, u64 offset)
 }
 
 /**
+ * file_read_head() - read the header of a table file that is open
+ * @fd:		The file.
+ * @head:	Filled in and checked.
+ *
+ * Return: NULL, or what is wrong with the file.
+ */
+const char *file_read_head(int fd, struct sframe_file *head)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) ||
+	    !read_all(fd, head, sizeof(*head), 0))
+		return "not a table file";
+	return check_head(head, st.st_size);
+}
+
+/**
  * file_read_open() - read a table file that is open
  * @fd:		The file.
  * @head:	Filled in and checked.
@@ -188,15 +228,9 @@ static bool read_all(int fd, void *to, size_t size, u64 offset)
  */
 const char *file_read_open(int fd, struct sframe_file *head, u8 **table)
 {
-	const char *error = NULL;
-	struct stat st;
+	const char *error = file_read_head(fd, head);
 
 	*table = NULL;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) ||
-	    !read_all(fd, head, sizeof(*head), 0))
-		error = "not a table file";
-	if (!error)
-		error = check_head(head, st.st_size);
 	if (!error) {
 		*table = malloc(head->table_size + 1);
 		if (!*table || !read_all(fd, *table, head->table_size,

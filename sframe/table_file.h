@@ -6,8 +6,10 @@
 
 int file_write(const char *name, const struct object *obj,
 	       const struct image *image, enum format format, u32 flags);
+void file_layout(const struct object *obj, u8 layout[SFRAME_FILE_LAYOUT]);
 bool file_is_of(const struct sframe_file *head, const struct object *obj);
 u32 file_flags(int fd);
+const char *file_read_head(int fd, struct sframe_file *head);
 const char *file_read_open(int fd, struct sframe_file *head, u8 **table);
 const char *file_check(int fd, const struct sframe_file *head, const u8 *bytes);
 const char *file_read(const char *name, struct sframe_file *head, u8 **table);

@@ -102,6 +102,7 @@ main() {
 	try rules-equal-eh_frame rules_equal_eh_frame
 	try random-rules random_rules_equal_eh_frame
 	try header header_says_what_is_there
+	try layout layouts_are_those_of_the_headers
 	programs
 	try same-input-same-bytes same_input_same_bytes
 	try place-of-the-table place_of_the_table_changes_no_row

@@ -7,18 +7,23 @@
 u32() { od -An -tu4 -j"$1" -N4 "$2" | tr -d ' '; }
 u64() { od -An -tx8 -j"$1" -N8 "$2" | tr -d ' '; }
 
+# layout_in FILE: print the layout in a table's header
+layout_in() { od -An -tx1 -v -j136 -N12 "$1" | tr -d ' \n'; }
+
 header_says_what_is_there() {
 	local file=$OUT/rules.table start size
 
 	"$SFRAME" gen -o "$file" "$OUT/rules"
 	[ "$(head -c 8 "$file")" = SFRMTAB1 ]
-	[ "$(u32 8 "$file")" = 3 ]
+	[ "$(u32 8 "$file")" = 4 ]
 	[ "$(u64 16 "$file")" = 0000000000001000 ]
 	[ $((4096 + 16#$(u64 24 "$file"))) = "$(stat -c %s "$file")" ]
 	[ "$(u64 32 "$file")" = ffffffffc0000000 ]
 	[ "$(u32 40 "$file") $(u32 44 "$file") $(u32 48 "$file")" = "3 1 16" ]
 	[ "$(od -An -tx1 -j56 -N16 "$file" | tr -d ' ')" = 00112233445566778899aabbccddeeff ]
-	[ "$(u64 136 "$file")" = 0000000000010000 ]
+	[ "$(layout_in "$file")" = "$("$HERE/layout.py" "$OUT/rules" | cut -d- -f2)" ]
+	[ "$(u32 148 "$file")" = 0 ]
+	[ "$(u64 152 "$file")" = 0000000000010000 ]
 	objcopy -O binary --only-section=.eh_frame "$OUT/rules" "$OUT/rules.eh_frame"
 	start=$((16#$(u64 88 "$file"))) size=$((16#$(u64 96 "$file")))
 	cmp -n $size -i $start:0 "$OUT/rules" "$OUT/rules.eh_frame"
@@ -26,6 +31,34 @@ header_says_what_is_there() {
 	[ "$(od -An -tx1 -v -j104 -N32 "$file" | tr -d ' \n')" = \
 		"$(sha256sum < "$OUT/rules.eh_frame" | cut -d' ' -f1)" ]
 	[ "$(od -An -tx2 -j4096 -N2 "$file" | tr -d ' ')" = dee2 ]
+}
+
+# One executable segment and several, with and without PT_GNU_EH_FRAME, and build-ids of
+# several sizes
+layouts_are_those_of_the_headers() {
+	local file other seen=''
+
+	cat > "$OUT/layout.c" <<-'END'
+		#ifdef FAR
+		__attribute__((section(".far"))) int far(void) { return 1; }
+		#endif
+		int main(void) { return 0; }
+	END
+	gcc -O2 -o "$OUT/layout-usual" "$OUT/layout.c" -Wl,--build-id
+	gcc -O2 -o "$OUT/layout-short" "$OUT/layout.c" -Wl,--build-id=0x12345678
+	gcc -O2 -o "$OUT/layout-fixed" "$OUT/layout.c" -Wl,--build-id -no-pie
+	gcc -O2 -o "$OUT/layout-no-search" "$OUT/layout.c" -Wl,--build-id,--no-eh-frame-hdr
+	gcc -O2 -o "$OUT/layout-segments" "$OUT/layout.c" -Wl,--build-id \
+		-Wl,--section-start=.far=0x5000000 -DFAR
+	[ "$(readelf -lW "$OUT/layout-segments" | grep -c 'LOAD.* R E ')" = 2 ]
+	[ "$(readelf -lW "$OUT/layout-no-search" | grep -c GNU_EH_FRAME)" = 0 ]
+	for file in "$OUT"/layout-{usual,short,fixed,no-search,segments}; do
+		"$CHECKED" gen --quiet -o "$OUT/layout.table" "$file"
+		other=$("$HERE/layout.py" "$file" | cut -d- -f2)
+		[ "$(layout_in "$OUT/layout.table")" = "$other" ]
+		lacks <(echo "$seen") "$other"
+		seen+=" $other"
+	done
 }
 
 same_input_same_bytes() {
@@ -45,7 +78,7 @@ place_of_the_table_changes_no_row() {
 table_of_fixed_program_lies_above() {
 	"$SFRAME" gen -o "$OUT/one" "$OUT/Ofixed"
 	[[ $(u64 32 "$OUT/one") == 0000000040* ]]
-	[[ $(u64 136 "$OUT/one") == 0000000000401000 ]]
+	[[ $(u64 152 "$OUT/one") == 0000000000401000 ]]
 }
 
 far_table_is_for_version_3() {

@@ -10,12 +10,24 @@
  *	| of a .sframe section   |
  *	+------------------------+ table_offset + table_size
  *
- * All fields are little endian and naturally aligned.  For an object with the build-id
- * xxyyyy..., in lower case hexadecimal digits, the kernel looks for DIR/xx/yyyy....v3 in
- * each directory DIR of the sysctl kernel.unwind_table_path.
+ * All fields are little endian and naturally aligned.
+ *
+ * The kernel looks for a table in each directory DIR of the sysctl kernel.unwind_table_path,
+ * if DIR/index.v4 names the object's build-id and layout.  For the build-id xxyyyy..., in
+ * lower case hexadecimal digits, it opens DIR/xx/yyyy....v4 first.  If that file has another
+ * layout, the kernel opens DIR/xx/yyyy...-LAYOUT.v4, with the object's layout in lower case
+ * hexadecimal digits.
  *
  * The start address in each FDE is relative to the FDE itself, as if the table were at
  * @table_vaddr in the object's address space.
+ *
+ * The layout of an object is the first SFRAME_FILE_LAYOUT bytes of the SHA-256 of these
+ * 64-bit words, which are little endian:
+ *
+ *	size of the build-id in bytes
+ *	p_vaddr, p_memsz of each PT_LOAD with PF_X and p_memsz != 0, in the order of the
+ *			 program headers
+ *	p_vaddr, p_memsz of the first PT_GNU_EH_FRAME; 0, 0 if there is none
  */
 #ifndef _UAPI_LINUX_SFRAME_FILE_H
 #define _UAPI_LINUX_SFRAME_FILE_H
@@ -23,12 +35,13 @@
 #include <linux/types.h>
 
 #define SFRAME_FILE_MAGIC	"SFRMTAB1"
-#define SFRAME_FILE_VERSION	3
+#define SFRAME_FILE_VERSION	4
 /* SFrame version of the tables in a cache. */
 #define SFRAME_FILE_FORMAT	3
 #define SFRAME_FILE_TABLE	4096
 #define SFRAME_FILE_MAX_TEXT	64
 #define SFRAME_FILE_MAX_ID	32
+#define SFRAME_FILE_LAYOUT	12
 
 /*
  * sframe_file::flags: the table has CFA rules that no version of SFrame can express,
@@ -64,6 +77,8 @@ struct sframe_file_text {
  * @eh_frame_offset:	Offset of the .eh_frame section in the object's file.
  * @eh_frame_size:	Size of the .eh_frame section in bytes, 0 if there is none.
  * @eh_frame_sha256:	SHA-256 of the .eh_frame section.
+ * @layout:		Layout of the object.
+ * @unused:		0
  * @text:		Executable segments of the object.
  */
 struct sframe_file {
@@ -81,7 +96,44 @@ struct sframe_file {
 	__u64	eh_frame_offset;
 	__u64	eh_frame_size;
 	__u8	eh_frame_sha256[32];
+	__u8	layout[SFRAME_FILE_LAYOUT];
+	__u32	unused;
 	struct sframe_file_text text[SFRAME_FILE_MAX_TEXT];
+};
+
+/*
+ * The index of a directory, DIR/index.v4: struct sframe_index, and @nr entries.  They are
+ * sorted as by memcmp(), and no two are equal.  A directory without a valid index has no
+ * tables.
+ */
+#define SFRAME_INDEX_MAGIC	"SFRMIDX1"
+#define SFRAME_INDEX_VERSION	4
+#define SFRAME_INDEX_MAX_ID	20
+#define SFRAME_INDEX_MAX	262144
+
+/**
+ * struct sframe_index - header of an index
+ * @magic:	SFRAME_INDEX_MAGIC, without a terminating zero.
+ * @version:	SFRAME_INDEX_VERSION.  Readers refuse any other version.
+ * @entry_size:	Size of struct sframe_index_entry in bytes.
+ * @nr:		Number of entries, at most SFRAME_INDEX_MAX.
+ */
+struct sframe_index {
+	char	magic[8];
+	__u32	version;
+	__u32	entry_size;
+	__u64	nr;
+};
+
+/**
+ * struct sframe_index_entry - an object whose table is in the directory
+ * @build_id:	Build-id of the object, with zeros after it.  Tables for longer build-ids are
+ *		not in the index.
+ * @layout:	Layout of the object.
+ */
+struct sframe_index_entry {
+	__u8	build_id[SFRAME_INDEX_MAX_ID];
+	__u8	layout[SFRAME_FILE_LAYOUT];
 };
 
 #endif /* _UAPI_LINUX_SFRAME_FILE_H */
