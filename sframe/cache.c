@@ -42,11 +42,10 @@ static const char help[] =
 "      --list           list the tables in the cache, and why the kernel would refuse\n"
 "                       one\n"
 "      --json           list them as JSON\n"
-"      --prune          remove the tables that no object needs, and the remains of\n"
-"                       interrupted writes\n"
+"      --prune          remove the tables that no object needs, those of earlier\n"
+"                       versions of sframe, and the remains of interrupted writes\n"
 "  -n, --dry-run        print what would be written or removed, and do nothing\n"
 "  -c, --cache-dir DIR  use the cache DIR (/var/cache/sframe)\n"
-"  -f, --format v2|v3   write this version of the format (v3; the kernel looks for v3)\n"
 "  -j, --jobs N         read N files at a time (one for each processor)\n"
 "  -t, --timeout S      allow S seconds for each file (300)\n"
 "  -p, --progress       show the progress even if standard error is not a terminal\n"
@@ -56,8 +55,11 @@ static const char help[] =
 "\n"
 "sframe follows links to files, but inside a DIRECTORY not to other directories.  It\n"
 "ignores files that are not x86-64 programs or libraries.  It reads a file with many\n"
-"names once.  A file without build-id is skipped, because the kernel could not find its\n"
-"table: link it with --build-id.  A file without unwind information is skipped, too.\n"
+"names once.  A file without a build-id of 2 to 20 bytes is skipped, because the kernel\n"
+"could not find its table: link it with --build-id.  A file without unwind information is\n"
+"skipped, too.\n"
+"\n"
+"Objects with one build-id but other addresses of code get a table each.\n"
 "\n"
 "The build-id in a file decides for which objects its table is used, so a user's file\n"
 "could claim the build-id of any library.  Root therefore takes the files that --all and\n"
@@ -68,9 +70,9 @@ static const char help[] =
 "system's own files, below /usr for example, whose build-id it has.\n"
 "\n"
 "A table does not say which file it was made from.  --prune keeps a table if its\n"
-"build-id is that of a file that --all finds, that a process that you may inspect has\n"
-"mapped (also a deleted file, or one of a container), or that you name or that lies below\n"
-"a DIRECTORY.  So name the files that you named when you filled the cache.  If one of\n"
+"build-id and addresses of code are those of a file that --all finds, that a process that\n"
+"you may inspect has mapped (also a deleted file, or one of a container), or that you\n"
+"name or that lies below a DIRECTORY.  So name the files that you named when you filled the cache.  If one of\n"
 "these files cannot be read, nothing is removed.  You can prune only your own cache.\n"
 "\n"
 "A process of its own reads each file, so a damaged file does no harm to others.  A\n"
@@ -105,7 +107,6 @@ static const struct option long_options[] = {
 	{ "prune", no_argument, NULL, OPTION_PRUNE },
 	{ "dry-run", no_argument, NULL, 'n' },
 	{ "cache-dir", required_argument, NULL, 'c' },
-	{ "format", required_argument, NULL, 'f' },
 	{ "jobs", required_argument, NULL, 'j' },
 	{ "timeout", required_argument, NULL, 't' },
 	{ "progress", no_argument, NULL, 'p' },
@@ -130,7 +131,7 @@ enum outcome {
 
 /* Why a file is skipped; NULL for outcomes that do not skip it. */
 static const char * const skipped_for[NUM_OUTCOMES] = {
-	[NO_BUILD_ID] = "no build-id, so the kernel could not find its table",
+	[NO_BUILD_ID] = "no build-id of 2 to 20 bytes, so the kernel could not find its table",
 	[NO_CFI] = "no unwind information",
 	[NO_PROGRAM] = "not an x86-64 program or library",
 	[FOREIGN] = "others than root may change it, or it is on a nosuid file system",
@@ -167,7 +168,6 @@ struct fill {
 struct cache_options {
 	const char	*dir;
 	const char	*root;
-	enum format	format;
 	unsigned int	jobs;
 	unsigned int	seconds;
 	bool		all;
@@ -212,29 +212,55 @@ static enum outcome fill_refuse(struct fill *fill, const char *name)
 	return FAILED;
 }
 
+/* If the first name was of no use until now, the table may be by the second one, too. */
+static void drop_second(const struct object *obj, const char *written)
+{
+	char *second = cache_file_name(options.dir, obj, PLACE_LAYOUT);
+
+	if (second && strcmp(second, written))
+		unlink(second);
+	free(second);
+}
+
+static enum outcome fill_write_locked(struct fill *fill, const struct object *obj,
+				      const struct cfi *cfi, u32 flags)
+{
+	enum outcome outcome = PRESENT;
+	struct stat st;
+	char *name;
+	int err;
+
+	switch (cache_look(options.dir, obj, flags, &name)) {
+	case CACHED_SYSTEMS:
+		outcome = fill_refuse(fill, name);
+		break;
+	case CACHED_TABLE:
+		break;
+	default:
+		err = name ? cache_write(obj, cfi, name, flags) : -ENOMEM;
+		outcome = err ? fill_unwritten(fill, err) : WRITTEN;
+		if (!err && !stat(name, &st))
+			fill->bytes = st.st_size;
+		if (!err)
+			drop_second(obj, name);
+		break;
+	}
+	free(name);
+	return outcome;
+}
+
 /*
  * Workers may read copies of one object at the same time.  The lock lets the second one
- * find the table of the first.
+ * find the table of the first.  Both names of a table are in the directory of @name.
  */
 static enum outcome fill_write_once(struct fill *fill, const struct object *obj,
 				    const struct cfi *cfi, const char *name, u32 flags)
 {
 	char *dir = strndup(name, strrchr(name, '/') - name);
 	int lock = dir ? lock_directory(dir) : -1;
-	enum cached cached = cache_look(name, obj, options.format, flags);
-	enum outcome outcome = PRESENT;
-	struct stat st;
-	int err;
+	enum outcome outcome = fill_write_locked(fill, obj, cfi, flags);
 
 	free(dir);
-	if (cached == CACHED_SYSTEMS) {
-		outcome = fill_refuse(fill, name);
-	} else if (cached == CACHED_NONE) {
-		err = cache_write(obj, cfi, options.format, name, flags);
-		outcome = err ? fill_unwritten(fill, err) : WRITTEN;
-	}
-	if (outcome == WRITTEN && !stat(name, &st))
-		fill->bytes = st.st_size;
 	if (lock >= 0)
 		close(lock);
 	return outcome;
@@ -290,38 +316,38 @@ static u32 note_flags(const struct fill *fill, const struct object *obj)
 	return geteuid() || of_system ? 0 : SFRAME_NOTE_OUTSIDE;
 }
 
-static enum outcome fill_in(struct fill *fill, const struct object *obj, const char *name)
+static enum outcome fill_in(struct fill *fill, const struct object *obj)
 {
 	u32 flags = note_flags(fill, obj);
+	enum outcome outcome;
+	char *name;
 
-	switch (cache_look(name, obj, options.format, flags)) {
+	switch (cache_look(options.dir, obj, flags, &name)) {
 	case CACHED_TABLE:
-		return PRESENT;
+		outcome = PRESENT;
+		break;
 	case CACHED_SYSTEMS:
-		return fill_refuse(fill, name);
+		outcome = fill_refuse(fill, name);
+		break;
 	default:
-		return options.dry_run ? MISSING : fill_write(fill, obj, name, flags);
+		if (!name)
+			outcome = fill_fail(fill, "out of memory");
+		else
+			outcome = options.dry_run ? MISSING : fill_write(fill, obj, name, flags);
+		break;
 	}
+	free(name);
+	return outcome;
 }
 
 static enum outcome fill_object(struct fill *fill, const struct object *obj)
 {
-	enum outcome outcome;
-	char *name;
-
 	if (is_foreign(fill, obj))
 		return FOREIGN;
 	/* A separate debug file has the build-id of its program, but not the code. */
 	if (obj->detached)
 		return NO_PROGRAM;
-	if (obj->build_id_size < SFRAME_MIN_ID)
-		return NO_BUILD_ID;
-	name = cache_file_name(options.dir, obj, options.format);
-	if (!name)
-		return fill_fail(fill, "out of memory");
-	outcome = fill_in(fill, obj, name);
-	free(name);
-	return outcome;
+	return cache_can_name(obj) ? fill_in(fill, obj) : NO_BUILD_ID;
 }
 
 static void fill_work(const char *name, void *result)
@@ -550,8 +576,6 @@ static bool take_option(int c)
 	case 'c':
 		options.dir = optarg;
 		return *optarg;
-	case 'f':
-		return parse_format(optarg, &options.format);
 	case 'j':
 		return parse_number(optarg, 1024, &options.jobs);
 	case 't':
@@ -671,11 +695,10 @@ int cache_main(int argc, char **argv)
 
 	options = (struct cache_options){
 		.dir = SFRAME_CACHE_DIR,
-		.format = FORMAT_DEFAULT,
 		.jobs = processors > 0 ? processors : 1,
 		.seconds = 300,
 	};
-	while ((c = getopt_long(argc, argv, "arR:c:f:j:t:npvqh", long_options,
+	while ((c = getopt_long(argc, argv, "arR:c:j:t:npvqh", long_options,
 				NULL)) != -1) {
 		if (c == 'h') {
 			fputs(help, stdout);

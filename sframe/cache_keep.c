@@ -3,7 +3,8 @@
  * Lists the tables in a cache, and removes those that no object needs any longer.
  *
  * A table file does not say which file it was made from, because all copies of an object
- * share it.  So --prune keeps a table if any file that it reads has the table's build-id.
+ * share it.  So --prune keeps a table if any file that it reads has the table's build-id and
+ * layout.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -17,42 +18,20 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cache_entry.h"
 #include "cache_keep.h"
 #include "cache_list.h"
 #include "cache_path.h"
 #include "cache_system.h"
 #include "cache_used.h"
 #include "complain.h"
+#include "grow.h"
 #include "text.h"
-
-/**
- * struct cache_entry - a file in the cache
- * @dir:	The cache.
- * @fd:		The open subdirectory with the file.
- * @first:	The subdirectory's name: the first two digits of the build-id.
- * @name:	The file's name in it.
- * @digits:	The whole build-id.
- * @version:	The version of the format.
- * @leftover:	Its writer died before the table was complete.
- * @locked:	The subdirectory is locked, so nobody else writes there.
- */
-struct cache_entry {
-	const char	*dir;
-	int		fd;
-	const char	*first;
-	const char	*name;
-	char		digits[USED_ID_SIZE];
-	unsigned int	version;
-	bool		leftover;
-	bool		locked;
-};
-
-typedef void entry_fn(const struct cache_entry *entry, void *arg);
 
 /**
  * struct sums - the state of a command, and its sums
  * @options:	The command's.
- * @used:	The build-ids in use.
+ * @used:	The objects that need their tables.
  * @started:	When the command began.
  * @tables:	Number of tables.
  * @refused:	Number of tables that the kernel would refuse.
@@ -73,129 +52,36 @@ struct sums {
 	u64	bytes;
 };
 
-static int is_first(const struct dirent *entry)
-{
-	return isxdigit((unsigned char)entry->d_name[0]) &&
-	       isxdigit((unsigned char)entry->d_name[1]) && !entry->d_name[2];
-}
-
-/* <digits>.v3, or <digits>.v3.XXXXXX while a writer is at work */
-static bool parse_name(struct cache_entry *entry)
-{
-	size_t digits = strspn(entry->name, "0123456789abcdef");
-	const char *end = entry->name + digits;
-
-	if (!digits || digits > USED_MAX_DIGITS - 2 || strncmp(end, ".v", 2) ||
-	    (end[2] != '2' && end[2] != '3'))
-		return false;
-	entry->version = end[2] - '0';
-	entry->leftover = end[3] == '.' && strlen(end + 3) == 7;
-	snprintf(entry->digits, sizeof(entry->digits), "%s%.*s", entry->first, (int)digits,
-		 entry->name);
-	return entry->leftover || !end[3];
-}
-
-/* Call @fn for each file in one of the cache's subdirectories. */
-static void each_in(struct cache_entry *entry, entry_fn *fn, void *arg)
-{
-	struct dirent **names;
-	int count = scandirat(entry->fd, ".", &names, NULL, alphasort);
-
-	for (int i = 0; i < count; i++) {
-		entry->name = names[i]->d_name;
-		if (parse_name(entry))
-			fn(entry, arg);
-		free(names[i]);
-	}
-	if (count >= 0)
-		free(names);
-}
-
-enum locking { UNLOCKED, LOCKED };
-
-/* Call @fn for each file of the subdirectory @path, which is @entry->first. */
-static void each_in_directory(struct cache_entry *entry, const char *path, enum locking locking,
-			      entry_fn *fn, void *arg)
-{
-	int lock = -1;
-
-	entry->fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (entry->fd < 0)
-		return;
-	if (locking == LOCKED)
-		lock = lock_directory(path);
-	entry->locked = lock >= 0;
-	each_in(entry, fn, arg);
-	if (lock >= 0)
-		close(lock);
-	close(entry->fd);
-}
-
-/* Call @fn for each file of @dir.  LOCKED: with the file's subdirectory locked. */
-static int each_entry(const char *dir, enum locking locking, entry_fn *fn, void *arg)
-{
-	struct dirent **names;
-	int count = scandir(dir, &names, is_first, alphasort);
-
-	if (count < 0)
-		return complain(dir, "%s; name a cache by --cache-dir", strerror(errno));
-	for (int i = 0; i < count; i++) {
-		struct cache_entry entry = { .dir = dir, .first = names[i]->d_name };
-		char *path;
-
-		if (asprintf(&path, "%s/%s", dir, entry.first) >= 0) {
-			each_in_directory(&entry, path, locking, fn, arg);
-			free(path);
-		}
-		free(names[i]);
-	}
-	free(names);
-	return EXIT_OK;
-}
-
-static char *entry_path(const struct cache_entry *entry)
-{
-	char *path;
-
-	if (asprintf(&path, "%s/%s/%s", entry->dir, entry->first, entry->name) >= 0)
-		return path;
-	perror("sframe");
-	exit(EXIT_FAILED);
-}
-
-static bool id_is(const struct sframe_file *head, const char *digits)
-{
-	char id[USED_ID_SIZE] = "";
-
-	for (u32 i = 0; i < head->build_id_size && i < SFRAME_FILE_MAX_ID; i++)
-		sprintf(id + 2 * i, "%02x", head->build_id[i]);
-	return !strcmp(id, digits);
-}
-
 /* Return why the kernel would refuse the table, or NULL if it would not. */
-static const char *entry_refusal(const struct cache_entry *entry, const char *path, struct stat *st)
+static const char *entry_refusal(const struct cache_entry *entry, const char *path,
+				 struct sframe_file *head, struct stat *st)
 {
-	struct sframe_file head;
-	const char *error = cache_refusal(path, &head, st);
+	const char *error = cache_refusal(path, head, st);
 
-	if (!error && !id_is(&head, entry->digits))
-		error = "it was made for another build-id";
-	if (!error && entry->version != SFRAME_FILE_FORMAT)
-		error = "the kernel looks for version 3 only";
-	return error;
+	if (entry->kind == ENTRY_OBSOLETE)
+		return "an earlier version of sframe made it; --prune removes it";
+	return error ?: entry_mismatch(entry, head);
 }
 
 static void list_text(const struct cache_entry *entry, const struct stat *st, const char *error)
 {
-	printf("%-40s v%u %7.1f KB  %s%s\n", entry->digits, entry->version,
-	       st->st_size / 1e3, error ? "refused: " : "trusted", error ?: "");
+	printf("%s%s%s %7.1f KB  %s%s\n", entry->digits, *entry->layout ? "-" : "",
+	       entry->layout, st->st_size / 1e3, error ? "refused: " : "trusted", error ?: "");
 }
 
-static void list_json(const struct cache_entry *entry, const struct stat *st, const char *error,
-		      const char *path)
+static void list_json(const struct cache_entry *entry, const struct sframe_file *head,
+		      const struct stat *st, const char *error, const char *path)
 {
-	printf("{\"build_id\": \"%s\", \"version\": %u, \"bytes\": %jd, \"file\": ",
-	       entry->digits, entry->version, (intmax_t)st->st_size);
+	printf("{\"build_id\": \"%s\", \"layout\": ", entry->digits);
+	if (head->version == SFRAME_FILE_VERSION) {
+		putchar('"');
+		for (int i = 0; i < SFRAME_FILE_LAYOUT; i++)
+			printf("%02x", head->layout[i]);
+		putchar('"');
+	} else {
+		printf("null");
+	}
+	printf(", \"bytes\": %jd, \"file\": ", (intmax_t)st->st_size);
 	text_print_json(path);
 	printf(", \"trusted\": %s, \"refused\": ", error ? "false" : "true");
 	if (error)
@@ -209,16 +95,17 @@ static void list_entry(const struct cache_entry *entry, void *arg)
 {
 	char *path = entry_path(entry);
 	struct sums *sums = arg;
+	struct sframe_file head;
 	struct stat st = { };
 	const char *error;
 
-	if (entry->leftover) {
+	if (entry->kind == ENTRY_LEFTOVER) {
 		sums->leftovers++;
 	} else {
-		error = entry_refusal(entry, path, &st);
+		error = entry_refusal(entry, path, &head, &st);
 		if (sums->options->json) {
 			fputs(sums->tables ? ",\n " : "[", stdout);
-			list_json(entry, &st, error, path);
+			list_json(entry, &head, &st, error, path);
 		} else {
 			list_text(entry, &st, error);
 		}
@@ -238,10 +125,10 @@ static void list_entry(const struct cache_entry *entry, void *arg)
 int cache_show(const struct keep_options *options)
 {
 	struct sums sums = { .options = options };
-	int ret = each_entry(options->dir, UNLOCKED, list_entry, &sums);
+	int err = entries_each(options->dir, UNLOCKED, list_entry, &sums);
 
-	if (ret)
-		return ret;
+	if (err)
+		return complain(options->dir, "%s; name a cache by --cache-dir", strerror(-err));
 	if (options->json) {
 		puts(sums.tables ? "]" : "[]");
 	} else if (!options->quiet) {
@@ -267,16 +154,41 @@ static void remove_entry(const struct cache_entry *entry, const char *path, cons
 	if (!sums->options->quiet)
 		printf("%s %s\n", sums->options->dry_run ? "would remove" : "removed", path);
 	sums->bytes += st->st_size;
-	if (entry->leftover)
+	if (entry->kind == ENTRY_LEFTOVER)
 		sums->leftovers++;
 	else
 		sums->removed++;
 }
 
+/* The table of a damaged file may be made again; it stays if any layout needs one. */
+static bool is_used(const struct cache_entry *entry, const struct used *used)
+{
+	struct sframe_file head;
+	char key[CACHE_KEY_SIZE];
+
+	snprintf(key, sizeof(key), "%s-%s", entry->digits, entry->layout);
+	if (!*entry->layout && !entry_head(entry, &head) && !entry_mismatch(entry, &head))
+		cache_key(head.build_id, head.build_id_size, head.layout, key);
+	return used_has(used, key);
+}
+
 /*
- * A table that is newer than the start of this run may belong to a new object, so keep it.
- * A writer holds the lock while it writes: without the lock, its file is not a leftover.
+ * A writer holds the lock while it writes: without the lock, its file is not a leftover.  The
+ * kernel does not read the tables of earlier versions.
  */
+static bool is_needed(const struct cache_entry *entry, const struct used *used)
+{
+	switch (entry->kind) {
+	case ENTRY_TABLE:
+		return is_used(entry, used);
+	case ENTRY_LEFTOVER:
+		return !entry->locked;
+	default:
+		return false;
+	}
+}
+
+/* A table that is newer than the start of this run may belong to a new object, so keep it. */
 static void prune_entry(const struct cache_entry *entry, void *arg)
 {
 	struct sums *sums = arg;
@@ -285,22 +197,43 @@ static void prune_entry(const struct cache_entry *entry, void *arg)
 
 	if (fstatat(entry->fd, entry->name, &st, AT_SYMLINK_NOFOLLOW) || S_ISDIR(st.st_mode))
 		return;
-	sums->tables += !entry->leftover;
-	if (st.st_mtime >= sums->started || (entry->leftover && !entry->locked) ||
-	    (!entry->leftover && used_has(sums->used, entry->digits)))
+	sums->tables += entry->kind != ENTRY_LEFTOVER;
+	if (st.st_mtime >= sums->started || is_needed(entry, sums->used))
 		return;
 	path = entry_path(entry);
 	remove_entry(entry, path, &st, sums);
 	free(path);
 }
 
+/* The kernel looks for the second name only if there is a file by the first one. */
+static void move_to_first(const struct cache_entry *entry, void *arg)
+{
+	struct sums *sums = arg;
+	char *path, *first;
+
+	if (entry->kind != ENTRY_TABLE || !*entry->layout || !entry->locked)
+		return;
+	if (asprintf(&first, "%s" CACHE_SUFFIX, entry->digits + 2) < 0)
+		first = require_memory(NULL);
+	if (faccessat(entry->fd, first, F_OK, AT_SYMLINK_NOFOLLOW) && errno == ENOENT &&
+	    renameat(entry->fd, entry->name, entry->fd, first)) {
+		path = entry_path(entry);
+		complain(path, "cannot be renamed to %s: %s", first, strerror(errno));
+		sums->failed++;
+		free(path);
+	}
+	free(first);
+}
+
 static int prune_entries(struct sums *sums)
 {
 	const struct keep_options *options = sums->options;
-	int ret = each_entry(options->dir, LOCKED, prune_entry, sums);
+	int err = entries_each(options->dir, LOCKED, prune_entry, sums);
 
-	if (ret)
-		return ret;
+	if (!err && !options->dry_run)
+		err = entries_each(options->dir, LOCKED, move_to_first, sums);
+	if (err)
+		return complain(options->dir, "%s; name a cache by --cache-dir", strerror(-err));
 	if (!options->quiet)
 		printf("%s: %zu tables, %zu %s, %zu left over from interrupted writes, %.1f MB\n",
 		       options->dir, sums->tables, sums->removed,

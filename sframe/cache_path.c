@@ -14,23 +14,58 @@
 #include "table_file.h"
 
 /**
+ * cache_can_name() - whether the kernel can find an object's table
+ * @obj:	The object.
+ *
+ * Return: whether a table's name and the index have room for its build-id.
+ */
+bool cache_can_name(const struct object *obj)
+{
+	return obj->build_id_size >= SFRAME_MIN_ID && obj->build_id_size <= SFRAME_INDEX_MAX_ID;
+}
+
+static char *put_digits(char *to, const u8 *bytes, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		to += sprintf(to, "%02x", bytes[i]);
+	return to;
+}
+
+/**
+ * cache_key() - put a build-id and a layout into digits
+ * @id:		The build-id.
+ * @id_size:	Its size in bytes, at most SFRAME_FILE_MAX_ID.
+ * @layout:	The layout.
+ * @key:	Set to the digits of both, with "-" between them.
+ */
+void cache_key(const u8 *id, u32 id_size, const u8 layout[SFRAME_FILE_LAYOUT],
+	       char key[CACHE_KEY_SIZE])
+{
+	char *to = put_digits(key, id, id_size);
+
+	*to++ = '-';
+	put_digits(to, layout, SFRAME_FILE_LAYOUT);
+}
+
+/**
  * cache_file_name() - the file for an object's table
  * @dir:	The cache.
  * @obj:	The object, with a build-id of SFRAME_MIN_ID or more.
- * @format:	The table's version.
+ * @place:	Which of its two names.
  *
  * Return: the name, which the caller frees; NULL without memory.
  */
-char *cache_file_name(const char *dir, const struct object *obj,
-		      enum format format)
+char *cache_file_name(const char *dir, const struct object *obj, enum place place)
 {
-	char digits[2 * SFRAME_FILE_MAX_ID + 1];
+	u8 layout[SFRAME_FILE_LAYOUT];
+	char key[CACHE_KEY_SIZE];
 	char *name;
 
-	for (u32 i = 0; i < obj->build_id_size; i++)
-		sprintf(digits + 2 * i, "%02x", obj->build_id[i]);
-	if (asprintf(&name, "%s/%.2s/%s.v%d", dir, digits, digits + 2,
-		     format) < 0)
+	file_layout(obj, layout);
+	cache_key(obj->build_id, obj->build_id_size, layout, key);
+	if (place == PLACE_FIRST)
+		key[2 * obj->build_id_size] = '\0';
+	if (asprintf(&name, "%s/%.2s/%s" CACHE_SUFFIX, dir, key, key + 2) < 0)
 		return NULL;
 	return name;
 }
@@ -61,19 +96,18 @@ int make_directories(const char *path)
 
 static bool is_for(const struct sframe_file *head, const struct object *obj)
 {
-	return head->num_text == obj->num_text &&
+	return head->format == FORMAT_DEFAULT && head->num_text == obj->num_text &&
 	       !memcmp(head->text, obj->text, obj->num_text * sizeof(obj->text[0])) &&
 	       file_is_of(head, obj);
 }
 
 /* Whether the open file is a whole table, for an object with the build-id of @obj. */
-static bool is_whole(int fd, const struct object *obj, enum format format,
-		     struct sframe_file *head)
+static bool is_whole(int fd, const struct object *obj, struct sframe_file *head)
 {
 	u8 *bytes;
 	bool good;
 
-	good = !file_read_open(fd, head, &bytes) && head->format == format &&
+	good = !file_read_open(fd, head, &bytes) &&
 	       head->build_id_size == obj->build_id_size &&
 	       !memcmp(head->build_id, obj->build_id, obj->build_id_size) &&
 	       !file_check(fd, head, bytes);
@@ -119,25 +153,45 @@ static bool is_trusted(int fd)
 	       (!st.st_uid || st.st_uid == geteuid());
 }
 
-static enum cached look_at(int fd, const struct object *obj, enum format format, u32 flags)
+static enum cached look_at(int fd, const struct object *obj, u32 flags)
 {
 	bool outside = flags & SFRAME_NOTE_OUTSIDE, was_outside;
+	u8 layout[SFRAME_FILE_LAYOUT];
 	struct sframe_file head;
 
-	if (!is_trusted(fd) || !is_whole(fd, obj, format, &head))
+	if (!is_trusted(fd) || !is_whole(fd, obj, &head))
 		return CACHED_NONE;
+	file_layout(obj, layout);
+	if (memcmp(head.layout, layout, sizeof(layout)))
+		return CACHED_OTHER;
 	was_outside = file_flags(fd) & SFRAME_NOTE_OUTSIDE;
 	if (is_for(&head, obj) && (outside || !was_outside))
 		return CACHED_TABLE;
 	return outside && !was_outside ? CACHED_SYSTEMS : CACHED_NONE;
 }
 
+static enum cached look_at_name(const char *name, const struct object *obj, u32 flags)
+{
+	struct stat st;
+	int fd = open_regular(name, O_NOFOLLOW, &st);
+	enum cached cached;
+
+	if (fd < 0)
+		return CACHED_NONE;
+	cached = look_at(fd, obj, flags);
+	close(fd);
+	return cached;
+}
+
 /**
  * cache_look() - look for a good table for an object
- * @name:	The cache's file.
+ * @dir:	The cache.
  * @obj:	The object.
- * @format:	The table's version.
  * @flags:	The flags for the table's note.
+ * @name:	Set to the file that has the table or that it has to be written to, which the
+ *		caller frees; NULL without memory.
+ *
+ * A good table of another layout keeps its name, and the table goes to the second one.
  *
  * A file can claim to have any build-id, and the kernel trusts what root owns.  So a table of
  * an object outside of the system never counts as that of one of the system's, even if it
@@ -149,18 +203,19 @@ static enum cached look_at(int fd, const struct object *obj, enum format format,
  * caller may write it; CACHED_SYSTEMS if it is of another object, is one of the system's, and
  * @obj is outside of the system; CACHED_NONE if the table is to be written.
  */
-enum cached cache_look(const char *name, const struct object *obj, enum format format,
-		       u32 flags)
+enum cached cache_look(const char *dir, const struct object *obj, u32 flags, char **name)
 {
-	struct stat st;
-	int fd = open_regular(name, O_NOFOLLOW, &st);
-	enum cached cached;
+	enum cached cached = CACHED_OTHER;
 
-	if (fd < 0)
-		return CACHED_NONE;
-	cached = look_at(fd, obj, format, flags);
-	close(fd);
-	return cached;
+	*name = NULL;
+	for (enum place place = PLACE_FIRST; place <= PLACE_LAYOUT && cached == CACHED_OTHER;
+	     place++) {
+		free(*name);
+		*name = cache_file_name(dir, obj, place);
+		cached = *name ? look_at_name(*name, obj, flags) : CACHED_NONE;
+	}
+	/* A table of another layout by the name of this one: somebody renamed it. */
+	return cached == CACHED_OTHER ? CACHED_NONE : cached;
 }
 
 /**
@@ -199,21 +254,20 @@ const char *cache_refusal(const char *name, struct sframe_file *head, struct sta
  * cache_write() - write an object's table
  * @obj:	The object.
  * @cfi:	Its unwind information.
- * @format:	The table's version.
  * @name:	The file; it appears whole or not at all.
  * @flags:	SFRAME_NOTE_* flags.
  *
  * Return: 0, or a negative errno; -E2BIG if the table would exceed 4 GiB.
  */
-int cache_write(const struct object *obj, const struct cfi *cfi, enum format format,
-		const char *name, u32 flags)
+int cache_write(const struct object *obj, const struct cfi *cfi, const char *name, u32 flags)
 {
 	struct image image;
 	struct plan plan;
 	int ret;
 
-	plan_make(&plan, cfi, format, plan_vaddr(obj));
-	ret = image_make(&image, &plan) ? file_write(name, obj, &image, format, flags) : -E2BIG;
+	plan_make(&plan, cfi, FORMAT_DEFAULT, plan_vaddr(obj));
+	ret = image_make(&image, &plan) ?
+	      file_write(name, obj, &image, FORMAT_DEFAULT, flags) : -E2BIG;
 	image_free(&image);
 	plan_free(&plan);
 	return ret;

@@ -9,31 +9,42 @@
 /*
  * The cache: a file with a table (sframe_file.h) for each object, by build-id,
  *
- *	DIR/<first byte>/<other bytes>.v3
+ *	DIR/<first byte>/<other bytes>.v4
+ *	DIR/<first byte>/<other bytes>-<layout>.v4
  *
- * in lower case hexadecimal digits.  The kernel finds it if the sysctl
- * kernel.unwind_table_path names DIR.  Writers lock DIR/<first byte>/.lock.
+ * in lower case hexadecimal digits.  The second name is for an object with a build-id whose
+ * first name has a table of another layout.  The kernel looks there only if the first name is
+ * taken.  Writers lock DIR/<first byte>/.lock.
  */
 #define SFRAME_CACHE_DIR	"/var/cache/sframe"
 
 /* The shortest build-id that yields a file name. */
 #define SFRAME_MIN_ID		2
+/* The suffix of all tables that the kernel reads */
+#define CACHE_SUFFIX		".v4"
 
 /* What is in the cache's file for an object. */
 enum cached {
 	CACHED_NONE,
 	CACHED_TABLE,
 	CACHED_SYSTEMS,
+	CACHED_OTHER,	/* a good table of an object with another layout */
 };
 
-char *cache_file_name(const char *dir, const struct object *obj,
-		      enum format format);
+/* The name with the build-id alone, or that with the layout, too. */
+enum place { PLACE_FIRST, PLACE_LAYOUT };
+
+/* For an object's build-id, "-" and its layout in digits */
+#define CACHE_KEY_SIZE	(2 * SFRAME_FILE_MAX_ID + 1 + 2 * SFRAME_FILE_LAYOUT + 1)
+
+bool cache_can_name(const struct object *obj);
+void cache_key(const u8 *id, u32 id_size, const u8 layout[SFRAME_FILE_LAYOUT],
+	       char key[CACHE_KEY_SIZE]);
+char *cache_file_name(const char *dir, const struct object *obj, enum place place);
 int make_directories(const char *path);
 int lock_directory(const char *dir);
-enum cached cache_look(const char *name, const struct object *obj, enum format format,
-		       u32 flags);
+enum cached cache_look(const char *dir, const struct object *obj, u32 flags, char **name);
 const char *cache_refusal(const char *name, struct sframe_file *head, struct stat *st);
-int cache_write(const struct object *obj, const struct cfi *cfi, enum format format,
-		const char *name, u32 flags);
+int cache_write(const struct object *obj, const struct cfi *cfi, const char *name, u32 flags);
 
 #endif /* _SFRAME_CACHE_PATH_H */

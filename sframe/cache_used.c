@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Finds the build-ids of objects that need their tables, for sframe cache --prune.
+ * Finds the build-ids and layouts of objects that need their tables, for sframe cache --prune.
  *
  * A table that is removed by mistake may be lost for good: nobody can make that of a deleted
  * file again.  So all files have to be read, or nothing is removed.
@@ -14,24 +14,26 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cache_path.h"
 #include "cache_used.h"
 #include "complain.h"
 #include "grow.h"
 #include "mapped.h"
 #include "object.h"
 #include "pool.h"
+#include "table_file.h"
 
 /* How often processes are listed to find one that lives until its file is read. */
 #define MAX_ROUNDS	10
 
 /**
- * struct reading - the result of reading a file's build-id
- * @digits:	The build-id; "" if the file has none, and so no table.
+ * struct reading - the result of reading a file's build-id and layout
+ * @key:	Both; "" if the file has no build-id, and so no table.
  * @gone:	There is no such file any more.
  * @error:	Why the file could not be read, or "".
  */
 struct reading {
-	char	digits[USED_ID_SIZE];
+	char	key[CACHE_KEY_SIZE];
 	bool	gone;
 	char	error[128];
 };
@@ -39,7 +41,7 @@ struct reading {
 /**
  * struct search - the state of used_read()
  * @used:	The result.
- * @room:	How many build-ids there is room for.
+ * @room:	How many keys there is room for.
  * @workers:	How many files to read at a time.
  * @seconds:	How long one file may take.
  * @failed:	How many files could not be read; each was reported.
@@ -62,6 +64,7 @@ static bool is_passing(int error)
 static void read_id(const char *name, void *result)
 {
 	struct reading *reading = result;
+	u8 layout[SFRAME_FILE_LAYOUT];
 	enum object_state state;
 	struct object obj;
 	int error;
@@ -69,8 +72,10 @@ static void read_id(const char *name, void *result)
 	errno = 0;
 	state = object_open(&obj, name);
 	error = errno;
-	for (u32 i = 0; i < obj.build_id_size; i++)
-		sprintf(reading->digits + 2 * i, "%02x", obj.build_id[i]);
+	if (obj.build_id_size) {
+		file_layout(&obj, layout);
+		cache_key(obj.build_id, obj.build_id_size, layout, reading->key);
+	}
 	reading->gone = state == OBJECT_GONE;
 	/* What cannot be read is damaged, too.  No table is made of a file that is damaged. */
 	if (state == OBJECT_DAMAGED && !obj.build_id_size &&
@@ -94,12 +99,12 @@ static void read_done(const struct job *job)
 			 "the worker ended without a result");
 }
 
-static void add_id(struct search *search, const char *digits)
+static void add_key(struct search *search, const char *key)
 {
 	struct used *used = search->used;
 
-	used->ids = grow(used->ids, &search->room, used->count, USED_ID_SIZE);
-	strcpy(used->ids + used->count++ * USED_ID_SIZE, digits);
+	used->keys = grow(used->keys, &search->room, used->count, CACHE_KEY_SIZE);
+	strcpy(used->keys + used->count++ * CACHE_KEY_SIZE, key);
 }
 
 static void tell_unread(struct search *search, const char *name, const char *error)
@@ -122,7 +127,7 @@ static struct reading *read_files(struct search *search, char **names, size_t co
 		if (*readings[i].error)
 			tell_unread(search, names[i], readings[i].error);
 		else if (!readings[i].gone)
-			add_id(search, readings[i].digits);
+			add_key(search, readings[i].key);
 	free(jobs);
 	return readings;
 }
@@ -203,13 +208,19 @@ static int read_all_mapped(struct search *search, struct file_list *list,
 	return err;
 }
 
-static int compare_ids(const void *a, const void *b)
+static int compare_keys(const void *a, const void *b)
 {
 	return strcmp(a, b);
 }
 
+/* Compare the first digits of a key only. */
+static int compare_start(const void *start, const void *key)
+{
+	return strncmp(start, key, strlen(start));
+}
+
 /**
- * used_read() - find the build-ids of objects that need their tables
+ * used_read() - find the build-ids and layouts of objects that need their tables
  * @used:	Filled in; the caller frees it in any case.
  * @list:	The files that need their tables; those that processes have mapped are added.
  * @workers:	How many files to read at a time.
@@ -237,28 +248,28 @@ int used_read(struct used *used, struct file_list *list, unsigned int workers,
 		return complain("cache", "%zu files could not be read; nothing is removed",
 				search.failed);
 	if (used->count)
-		qsort(used->ids, used->count, USED_ID_SIZE, compare_ids);
+		qsort(used->keys, used->count, CACHE_KEY_SIZE, compare_keys);
 	return EXIT_OK;
 }
 
 /**
- * used_has() - whether an object needs the table for a build-id
- * @used:	The build-ids.
- * @digits:	The build-id.
+ * used_has() - whether an object needs a table
+ * @used:	The objects.
+ * @key:	The table's key, or its build-id and "-" for any layout.
  *
- * Return: whether it is one of them.
+ * Return: whether one of the objects has this key.
  */
-bool used_has(const struct used *used, const char *digits)
+bool used_has(const struct used *used, const char *key)
 {
 	return used->count &&
-	       bsearch(digits, used->ids, used->count, USED_ID_SIZE, compare_ids);
+	       bsearch(key, used->keys, used->count, CACHE_KEY_SIZE, compare_start);
 }
 
 /**
  * used_free() - free what used_read() has allocated
- * @used:	The build-ids; the structure itself is not freed.
+ * @used:	The objects; the structure itself is not freed.
  */
 void used_free(struct used *used)
 {
-	free(used->ids);
+	free(used->keys);
 }

@@ -127,8 +127,8 @@ static const struct state states[NUM_TABLE_STATES] = {
 	},
 	[TABLE_NO_BUILD_ID] = {
 		.finding = PROBLEM,
-		.what = "it has no build-id, so the kernel cannot find its table",
-		.plural = "have no build-id, so the kernel cannot find their tables",
+		.what = "it has no build-id of 2 to 20 bytes, so the kernel cannot find its table",
+		.plural = "have no build-id of 2 to 20 bytes: the kernel cannot find their tables",
 		.remedy = "link it with --build-id",
 	},
 	[TABLE_NO_CFI] = {

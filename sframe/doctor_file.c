@@ -87,28 +87,50 @@ static enum table_state look_at_table(struct look *look, const struct object *ob
 	return error ? state_for(look, TABLE_REFUSED, error) : TABLE_IN_PATH;
 }
 
+/* Look for a table by one of its two names. */
+static enum table_state look_by_name(struct look *look, const struct object *obj, const char *dir,
+				     enum place place)
+{
+	char *name = cache_file_name(dir, obj, place);
+	enum table_state state = TABLE_MISSING;
+	struct stat st;
+
+	if (!name)
+		return state_for(look, TABLE_UNREADABLE, "out of memory");
+	if (!lstat(name, &st))
+		state = look_at_table(look, obj, name);
+	else if (errno != ENOENT && errno != ENOTDIR)
+		state = state_for(look, TABLE_UNREADABLE, strerror(errno));
+	free(name);
+	return state;
+}
+
+/* Whether the file by the first name is a table of another layout. */
+static bool has_other_layout(const struct object *obj, const char *dir)
+{
+	char *name = cache_file_name(dir, obj, PLACE_FIRST);
+	u8 layout[SFRAME_FILE_LAYOUT];
+	struct sframe_file head;
+	struct stat st;
+	bool other;
+
+	file_layout(obj, layout);
+	other = name && !cache_refusal(name, &head, &st) &&
+		memcmp(head.layout, layout, sizeof(layout));
+	free(name);
+	return other;
+}
+
 /* The kernel takes the file of the first directory that has one. */
 static enum table_state look_in_path(struct look *look, const struct object *obj)
 {
+	enum table_state state = TABLE_MISSING;
 	const char *dir;
-	struct stat st;
-	char *name;
 
-	for (size_t i = 0; (dir = kernel_dir(i)); i++) {
-		enum table_state state = TABLE_MISSING;
-
-		name = cache_file_name(dir, obj, FORMAT_V3);
-		if (!name)
-			return state_for(look, TABLE_UNREADABLE, "out of memory");
-		if (!lstat(name, &st))
-			state = look_at_table(look, obj, name);
-		else if (errno != ENOENT && errno != ENOTDIR)
-			state = state_for(look, TABLE_UNREADABLE, strerror(errno));
-		free(name);
-		if (state != TABLE_MISSING)
-			return state;
-	}
-	return TABLE_MISSING;
+	for (size_t i = 0; state == TABLE_MISSING && (dir = kernel_dir(i)); i++)
+		state = look_by_name(look, obj, dir, has_other_layout(obj, dir) ?
+				     PLACE_LAYOUT : PLACE_FIRST);
+	return state;
 }
 
 static enum table_state look_at_object(struct look *look, const struct object *obj,
@@ -119,7 +141,7 @@ static enum table_state look_at_object(struct look *look, const struct object *o
 
 	if (find_own(obj, &phdr))
 		return look_at_own(look, obj, &phdr);
-	if (obj->build_id_size < SFRAME_MIN_ID)
+	if (!cache_can_name(obj))
 		return TABLE_NO_BUILD_ID;
 	state = look_in_path(look, obj);
 	return state == TABLE_MISSING && !has_cfi ? TABLE_NO_CFI : state;

@@ -80,7 +80,7 @@ enum cause {
 enum format {
 	FORMAT_V2 = 2,
 	FORMAT_V3 = 3,
-	FORMAT_DEFAULT = SFRAME_FILE_FORMAT,
+	FORMAT_DEFAULT = FORMAT_V3,
 };
 
 /* What a DWARF expression computes. */

@@ -80,7 +80,7 @@ table_of() {
 	local id
 
 	id=$(readelf -n "$1" 2>/dev/null | sed -n 's/.*Build ID: //p')
-	echo "$CACHE/${id:0:2}/${id:2}.v3"
+	echo "$CACHE/${id:0:2}/${id:2}.v4"
 }
 
 # The lock is not asked: a run that begins would find it taken.

@@ -36,7 +36,7 @@ cache_programs() {
 }
 
 table_files() {
-	find "$OUT/cache" -type f ! -name .lock | sort
+	find "$OUT/cache" -type f ! -name .lock ! -name index.v4 | sort
 }
 
 cache_cases() {
@@ -44,7 +44,9 @@ cache_cases() {
 	try cache-damaged-table damaged_table_is_made_anew
 	try cache-damaged-body table_with_damaged_body_is_made_anew
 	try cache-table-of-others table_that_others_can_write_is_made_anew
-	try cache-formats formats_lie_side_by_side
+	try cache-layouts layouts_lie_side_by_side
+	try cache-layouts-concurrent layouts_are_told_apart_by_concurrent_workers
+	try cache-long-build-id long_build_id_gets_no_table
 	try cache-concurrent concurrent_fills_agree
 	try cache-interrupted interrupted_fill_leaves_whole_tables
 	try cache-resumed interrupted_fill_is_resumed
@@ -72,6 +74,8 @@ cache_cases() {
 	try_as_root cache-list list_tells_what_the_kernel_refuses
 	try cache-list-usage list_of_no_cache_fails
 	try cache-prune prune_keeps_what_is_used
+	try cache-prune-layouts prune_tells_layouts_apart
+	try cache-prune-obsolete prune_removes_tables_of_earlier_versions
 	try cache-prune-writers prune_waits_for_writers
 	try_as_root cache-locks-of-others locks_of_others_stop_nobody
 	try_as_root cache-prune-mapped prune_keeps_what_another_process_maps

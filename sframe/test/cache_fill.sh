@@ -8,8 +8,8 @@ second_fill_writes_nothing() {
 	cache "$OUT/programs" > "$OUT/cache.first"
 	has "$OUT/cache.first" "5 files: 5 written"
 	[ "$(table_files | wc -l)" = 5 ]
-	[ "$(table_files | grep -cvE '/[0-9a-f]{2}/[0-9a-f]{38}\.v3$')" = 0 ]
-	[ -z "$(find "$OUT/cache" -name '*.v3' ! -perm 644)$(find "$OUT/cache" -type d ! -perm 755)" ]
+	[ "$(table_files | grep -cvE '/[0-9a-f]{2}/[0-9a-f]{38}\.v4$')" = 0 ]
+	[ -z "$(find "$OUT/cache" -name '*.v4' ! -perm 644)$(find "$OUT/cache" -type d ! -perm 755)" ]
 	find "$OUT/cache" -type f -printf '%p %i %T@\n' | sort > "$OUT/cache.before"
 	cache "$OUT/programs" > "$OUT/cache.second"
 	has "$OUT/cache.second" "5 files: 0 written (0.0 MB), 5 there already"
@@ -91,11 +91,84 @@ table_that_others_can_write_is_made_anew() {
 	[ "$(stat -c %u "$table")" = 0 ]
 }
 
-formats_lie_side_by_side() {
-	cache --format v2 "$OUT/programs/O2" > "$OUT/cache.out"
-	has "$OUT/cache.out" "1 written"
-	[ "$(table_files | grep -c '\.v2$')" = 1 ]
-	[ "$(table_files | grep -c '\.v3$')" = 5 ]
+# twin NUMBER ADDRESS: make a program with the same build-id as all others, and other code
+twin() {
+	echo "int main(void) { return $1; }" |
+		gcc -O2 -no-pie -Wl,--build-id=0x12abcdef -Wl,-Ttext-segment="$2" \
+			-o "$OUT/twins/$1" -x c -
+}
+
+make_twins() {
+	rm -rf "$OUT/twins" "$OUT/cache"
+	mkdir "$OUT/twins"
+	twin 1 0x400000
+	twin 2 0x500000
+	twin 3 0x600000
+	FIRST=$OUT/cache/12/abcdef.v4
+}
+
+# second_table NUMBER: print the second name of a twin's table.
+second_table() {
+	echo "${FIRST%.v4}-$("$HERE/layout.py" "$OUT/twins/$1" | cut -d- -f2).v4"
+}
+
+# is_of TABLE FILE: TABLE has to be that of FILE.
+is_of() {
+	[ "$(layout_in "$1")" = "$("$HERE/layout.py" "$2" | cut -d- -f2)" ]
+	"$SFRAME" gen --quiet -o "$OUT/generated" "$2"
+	cmp -i 4096 "$1" "$OUT/generated"
+}
+
+layouts_lie_side_by_side() {
+	local number
+
+	make_twins
+	for number in 1 2 3; do
+		cache "$OUT/twins/$number" > "$OUT/cache.out"
+		has "$OUT/cache.out" "1 written"
+	done
+	is_of "$FIRST" "$OUT/twins/1"
+	is_of "$(second_table 2)" "$OUT/twins/2"
+	is_of "$(second_table 3)" "$OUT/twins/3"
+	[ "$(table_files | wc -l)" = 3 ]
+	cache "$OUT/twins" > "$OUT/cache.out"
+	has "$OUT/cache.out" "3 files: 0 written (0.0 MB), 3 there already"
+	# Each is repaired in its place.
+	truncate -s -1 "$(second_table 3)"
+	cache "$OUT/twins" > "$OUT/cache.out"
+	has "$OUT/cache.out" " 1 written"
+	is_of "$(second_table 3)" "$OUT/twins/3"
+	# The kernel does not look for the second name if the first is damaged or missing.
+	: > "$FIRST"
+	cache "$OUT/twins/2" > "$OUT/cache.out"
+	is_of "$FIRST" "$OUT/twins/2"
+	[ ! -e "$(second_table 2)" ]
+	cache "$OUT/twins" > "$OUT/cache.out"
+	is_of "$FIRST" "$OUT/twins/2"
+	is_of "$(second_table 1)" "$OUT/twins/1"
+	[ "$(table_files | wc -l)" = 3 ]
+}
+
+# Workers that read them at the same time find that out under the lock.
+layouts_are_told_apart_by_concurrent_workers() {
+	local round
+
+	make_twins
+	for round in {1..8}; do
+		rm -rf "$OUT/cache"
+		TOOL=$SFRAME cache --jobs 3 "$OUT/twins" > "$OUT/cache.out"
+		has "$OUT/cache.out" "3 files: 3 written"
+		[ "$(table_files | wc -l)" = 3 ]
+	done
+}
+
+# A build-id that the index has no room for
+long_build_id_gets_no_table() {
+	echo 'int main(void) { return 0; }' |
+		gcc -O2 -Wl,--build-id=0x"$(printf '%042d' 1)" -o "$OUT/long-id" -x c -
+	status 1 cache "$OUT/long-id" > "$OUT/cache.out" 2> "$OUT/cache.err"
+	has "$OUT/cache.err" "long-id: no build-id of 2 to 20 bytes, so the kernel could not find"
+	status 2 cache --format v2 "$OUT/long-id"
 }
 
 # Only the first of several copies is written, even if workers read them at the same time.
@@ -165,7 +238,7 @@ named_file_without_table_fails() {
 	for option in --quiet --dry-run; do
 		status 1 cache $option "$OUT/no-table/no-id" "$OUT/no-table/no-frames" "$PROGRAM" \
 			> "$OUT/cache.out" 2> "$OUT/cache.err"
-		has "$OUT/cache.err" "no-id: no build-id, so the kernel could not find its table; link it"
+		has "$OUT/cache.err" "no-id: no build-id of 2 to 20 bytes, so the kernel could not find its table; link it"
 		has "$OUT/cache.err" "no-frames: no unwind information; compile it with -fasynchronous"
 		has "$OUT/cache.err" "$PROGRAM: not an x86-64 program or library; leave it out"
 		[ "$(wc -l < "$OUT/cache.err")" = 3 ]

@@ -11,13 +11,13 @@ concurrent_fills_agree() {
 	cache "$OUT/programs" /usr/bin/xz /usr/bin/find > "$OUT/fill.1" & first=$!
 	cache "$OUT/programs" /usr/bin/xz /usr/bin/find > "$OUT/fill.2" & second=$!
 	while kill -0 $first 2> "$OUT/null" || kill -0 $second 2> "$OUT/null"; do
-		for table in "$OUT"/cache/??/*.v3; do
+		for table in "$OUT"/cache/??/*.v4; do
 			[ ! -e "$table" ] || "$SFRAME" dump "$table" > "$OUT/null"
 		done
 	done
 	wait $first
 	wait $second
-	[ "$(table_files | grep -vc '\.v3$')" = 0 ]
+	[ "$(table_files | grep -vc '\.v4$')" = 0 ]
 	[ "$(table_files | wc -l)" = 7 ]
 }
 
@@ -44,7 +44,7 @@ tables_are_whole() {
 	local table
 
 	find "$1" -type f ! -name .lock > "$OUT/interrupted"
-	[ "$(grep -cv '\.v3$' "$OUT/interrupted")" = 0 ]
+	[ "$(grep -cv '\.v4$' "$OUT/interrupted")" = 0 ]
 	while read -r table; do
 		"$SFRAME" dump "$table" > "$OUT/null"
 	done < "$OUT/interrupted"
@@ -75,7 +75,7 @@ interrupted_fill_is_resumed() {
 	before=$(wc -l < "$OUT/interrupted")
 	"$SFRAME" cache --cache-dir "$dir" --jobs 2 "${MUCH[@]}" > "$OUT/cache.out"
 	"$SFRAME" cache --cache-dir "$OUT/whole" --jobs 2 "${MUCH[@]}" > "$OUT/null"
-	all=$(find "$OUT/whole" -name '*.v3' | wc -l)
+	all=$(find "$OUT/whole" -name '*.v4' | wc -l)
 	has "$OUT/cache.out" " $((all - before)) written"
 	diff -r "$dir" "$OUT/whole"
 	rm -rf "$dir" "$OUT/whole"

@@ -9,13 +9,13 @@ list_tells_what_the_kernel_refuses() {
 	cache_programs
 	cache --quiet "$OUT/programs"
 	cache --list > "$OUT/cache.out"
-	[ "$(grep -cE '^[0-9a-f]{40} v3 +[0-9.]+ KB  trusted$' "$OUT/cache.out")" = 5 ]
+	[ "$(grep -cE '^[0-9a-f]{40} +[0-9.]+ KB  trusted$' "$OUT/cache.out")" = 5 ]
 	has "$OUT/cache.out" ": 5 tables, "
 	has "$OUT/cache.out" ", 0 that the kernel would refuse"
 	table=$(table_files | head -n 1)
 	chmod 664 "$table"
 	: > "$(table_files | tail -n 1)"
-	cp "$(table_files | sed -n 2p)" "${table%/*}/00.v3"
+	cp "$(table_files | sed -n 2p)" "${table%/*}/00.v4"
 	: > "$table.aBc123"
 	cache --list > "$OUT/cache.out"
 	has "$OUT/cache.out" "KB  refused: others than root may write to it"
@@ -33,6 +33,8 @@ list_tells_what_the_kernel_refuses() {
 		for table in tables:
 		    assert os.stat(table["file"]).st_size == table["bytes"], table
 		    assert (table["refused"] is None) == table["trusted"], table
+		    with open(table["file"], "rb") as file:
+		        assert file.read(148)[136:].hex() == (table["layout"] or ""), table
 	END
 	chown 65534 "$table"
 	cache --list > "$OUT/cache.out"
@@ -78,14 +80,70 @@ prune_keeps_what_is_used() {
 	[ "$(table_files | wc -l)" = 9 ]
 	prune "$OUT/programs" > "$OUT/cache.out"
 	[ "$(grep -c '^removed ' "$OUT/cache.out")" = 2 ]
-	[ "$(table_files | grep -c '\.v3$')" = 5 ]
+	[ "$(table_files | grep -c '\.v4$')" = 5 ]
 	# Tables of the system stay, and files that are no tables.
 	prune --quiet > "$OUT/cache.out"
 	[ ! -s "$OUT/cache.out" ]
-	[ "$(table_files | grep -c '\.v3$')" = 1 ]
+	[ "$(table_files | grep -c '\.v4$')" = 1 ]
 	[ -e "$OUT/cache/README" ] && [ -e "${table%/*}/notes" ]
 	cache /usr/bin/xz > "$OUT/cache.out"
 	has "$OUT/cache.out" "1 there already"
+}
+
+# The table of each layout stays as long as an object with this layout is there.
+prune_tells_layouts_apart() {
+	local second third
+
+	make_twins
+	second=$(second_table 2) third=$(second_table 3)
+	cache --quiet "$OUT/twins/1"
+	cache --quiet "$OUT/twins"
+	cache --list > "$OUT/cache.out"
+	grep -E '^12abcdef +[0-9.]+ KB ' "$OUT/cache.out"
+	[ "$(grep -cE '^12abcdef-[0-9a-f]{24} +[0-9.]+ KB ' "$OUT/cache.out")" = 2 ]
+	find "$OUT/cache" -type f -exec touch -d yesterday {} +
+	prune "$OUT/twins" > "$OUT/cache.out"
+	has "$OUT/cache.out" ": 3 tables, 0 removed, 0 left over"
+	rm "$OUT/twins/3"
+	prune "$OUT/twins" > "$OUT/cache.out"
+	has "$OUT/cache.out" "removed $third"
+	[ "$(table_files)" = "$second"$'\n'"$FIRST" ]
+	# The kernel looks for the second name only beside the first.
+	mv "$OUT/twins/1" "$OUT/twin-1"
+	prune --dry-run "$OUT/twins" > "$OUT/cache.out"
+	is_of "$FIRST" "$OUT/twin-1"
+	prune "$OUT/twins" > "$OUT/cache.out"
+	has "$OUT/cache.out" "removed $FIRST"
+	[ "$(table_files)" = "$FIRST" ]
+	is_of "$FIRST" "$OUT/twins/2"
+	# A damaged table may be made again for any layout.
+	truncate -s 5000 "$FIRST"
+	touch -d yesterday "$FIRST"
+	prune "$OUT/twins" > "$OUT/cache.out"
+	has "$OUT/cache.out" ": 1 tables, 0 removed, "
+	prune > "$OUT/cache.out"
+	has "$OUT/cache.out" ": 1 tables, 1 removed, "
+}
+
+prune_removes_tables_of_earlier_versions() {
+	local table suffix
+
+	cache_programs
+	cache --quiet "$OUT/programs"
+	table=$(table_files | head -n 1)
+	for suffix in v2 v3; do
+		cp "$table" "${table%.v4}.$suffix"
+		printf '\3' | dd bs=1 seek=8 conv=notrunc status=none of="${table%.v4}.$suffix"
+	done
+	cp "$table" "${table%.v4}.v3.aBc123"
+	cp "$table" "${table%.v4}.v5"
+	cache --list > "$OUT/cache.out"
+	[ "$(grep -c 'refused: an earlier version of sframe made it; --prune' "$OUT/cache.out")" = 2 ]
+	find "$OUT/cache" -type f -exec touch -d yesterday {} +
+	prune "$OUT/programs" > "$OUT/cache.out"
+	has "$OUT/cache.out" ": 7 tables, 2 removed, 1 left over"
+	[ "$(table_files | grep -c '\.v4$')" = 5 ]
+	[ "$(table_files | grep -v '\.v4$')" = "${table%.v4}.v5" ]
 }
 
 # While a writer holds the lock, its unfinished table is not a leftover.
@@ -155,7 +213,7 @@ prune_follows_no_link() {
 	ln -s "$OUT/elsewhere" "$dir"
 	find "$OUT/elsewhere" -type f -exec touch -d yesterday {} +
 	prune > "$OUT/cache.out"
-	[ -n "$(find "$OUT/elsewhere" -name '*.v3')" ]
+	[ -n "$(find "$OUT/elsewhere" -name '*.v4')" ]
 	rm -rf "$OUT/cache" "$OUT/elsewhere"
 }
 
@@ -224,7 +282,7 @@ prune_without_right_removes_nothing() {
 		> "$OUT/cache.out" 2> "$OUT/cache.err"
 	has "$OUT/cache.err" "sframe: $tmp/secret: Permission denied; it may need a table"
 	has "$OUT/cache.err" "sframe: cache: 1 files could not be read; nothing is removed"
-	[ "$(find "$tmp/own/cache" -name '*.v3' | wc -l)" = 1 ]
+	[ "$(find "$tmp/own/cache" -name '*.v4' | wc -l)" = 1 ]
 	as_user "$tmp/sframe" cache --cache-dir "$tmp/own/cache" --prune > "$OUT/cache.out"
 	has "$OUT/cache.out" ": 1 tables, 1 removed, "
 	rm -rf "$tmp"

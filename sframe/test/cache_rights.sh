@@ -43,7 +43,7 @@ files_of_media_are_not_for_all() {
 
 # table_of PROGRAM: print the name of its table in the cache.
 table_of() {
-	readelf -n "$1" | sed -nE "s|.*Build ID: (..)(.*)|$OUT/cache/\1/\2.v3|p"
+	readelf -n "$1" | sed -nE "s|.*Build ID: (..)(.*)|$OUT/cache/\1/\2.v4|p"
 }
 
 # is_table_of FILE: the cache's table has to be that of FILE.
@@ -191,7 +191,7 @@ users_name_a_directory() {
 	has "$OUT/cache.err" \
 		"/var/cache/sframe: Permission denied; name another directory by --cache-dir"
 	as_user "$tmp/sframe" cache --cache-dir "$tmp/own/cache" /usr/bin/xz
-	[ "$(find "$tmp/own/cache" -name '*.v3' | wc -l)" = 1 ]
+	[ "$(find "$tmp/own/cache" -name '*.v4' | wc -l)" = 1 ]
 	as_user "$tmp/sframe" cache --cache-dir "$tmp/own/cache" --running > "$OUT/cache.out"
 	rm -rf "$tmp"
 }

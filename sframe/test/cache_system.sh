@@ -60,7 +60,7 @@ all_is_the_whole_system() {
 	[ "$(table_files | wc -l)" = 8 ]
 	has "$OUT/cache.out" ": 11 files: 8 written"
 	has "$OUT/cache.out" " 1 there already, 2 skipped (1 without build-id"
-	has "$OUT/cache.out" "no-id.so: no build-id, so the kernel could not find its table"
+	has "$OUT/cache.out" "no-id.so: no build-id of 2 to 20 bytes, so the kernel could not find its table"
 	has "$OUT/cache.out" "debug/debugged: not an x86-64 program or library"
 	has "$OUT/cache.out" " 0 failed; "
 	grep -E '[0-9.]+ MB read in [0-9.]+ s, [0-9.]+ MB/s$' "$OUT/cache.out"

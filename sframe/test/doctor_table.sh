@@ -25,7 +25,7 @@ refused_table_is_told() {
 	make_kernel
 	make_program
 	fill "$OUT/doctor-program"
-	table=$(find "$TABLES" -name '*.v3')
+	table=$(find "$TABLES" -name '*.v4')
 	chmod 664 "$table"
 	status 1 doctor "$OUT/doctor-program"
 	has "$OUT/doctor.out" "a table that the kernel refuses: others than root may write to it"
@@ -86,7 +86,7 @@ files_that_get_no_table_are_told() {
 	echo 'int main(void) { return 0; }' > "$OUT/doctor-no-id.c"
 	gcc -O2 -static -Wl,--build-id=none -o "$OUT/doctor-no-id" "$OUT/doctor-no-id.c"
 	status 1 doctor "$OUT/doctor-no-id"
-	has "$OUT/doctor.out" "it has no build-id, so the kernel cannot find its table; link it"
+	has "$OUT/doctor.out" "it has no build-id of 2 to 20 bytes, so the kernel cannot find its table; link it"
 	printf '%s\n' '.globl _start' '_start: ret' > "$OUT/doctor-bare.s"
 	as -o "$OUT/doctor-bare.o" "$OUT/doctor-bare.s"
 	ld --build-id -o "$OUT/doctor-no-frames" "$OUT/doctor-bare.o"

@@ -36,8 +36,6 @@
 
 #define SFRAME_FILE_MAGIC	"SFRMTAB1"
 #define SFRAME_FILE_VERSION	4
-/* SFrame version of the tables in a cache. */
-#define SFRAME_FILE_FORMAT	3
 #define SFRAME_FILE_TABLE	4096
 #define SFRAME_FILE_MAX_TEXT	64
 #define SFRAME_FILE_MAX_ID	32
