@@ -10,6 +10,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "cache_index.h"
 #include "cache_keep.h"
 #include "cache_list.h"
 #include "cache_path.h"
@@ -44,6 +45,8 @@ static const char help[] =
 "      --json           list them as JSON\n"
 "      --prune          remove the tables that no object needs, those of earlier\n"
 "                       versions of sframe, and the remains of interrupted writes\n"
+"      --no-index       do not make the index of the cache: for the files of a package,\n"
+"                       whose tables are one part of a directory\n"
 "  -n, --dry-run        print what would be written or removed, and do nothing\n"
 "  -c, --cache-dir DIR  use the cache DIR (/var/cache/sframe)\n"
 "  -j, --jobs N         read N files at a time (one for each processor)\n"
@@ -72,17 +75,23 @@ static const char help[] =
 "A table does not say which file it was made from.  --prune keeps a table if its\n"
 "build-id and addresses of code are those of a file that --all finds, that a process that\n"
 "you may inspect has mapped (also a deleted file, or one of a container), or that you\n"
-"name or that lies below a DIRECTORY.  So name the files that you named when you filled the cache.  If one of\n"
-"these files cannot be read, nothing is removed.  You can prune only your own cache.\n"
+"name or that lies below a DIRECTORY.  So name the files that you named when you filled\n"
+"the cache.  If one of these files cannot be read, nothing is removed.  You can prune only\n"
+"your own cache.\n"
+"\n"
+"At its end, each run makes the index of the cache, DIR/index.v4, say which tables are\n"
+"there.  The kernel looks for no others.  It reads the index when the sysctl\n"
+"kernel.unwind_table_path is written, even with the same path.\n"
 "\n"
 "A process of its own reads each file, so a damaged file does no harm to others.  A\n"
 "table appears under its name when it is complete.  So several runs may fill the cache at\n"
 "a time, others may read it meanwhile, and you may interrupt a run: all tables in the\n"
-"cache are complete, and the next run continues.\n"
+"cache are complete, and the next run continues and makes the index.\n"
 "\n"
-"Exit status: 0 done; 1 a file failed, a FILE that you name got no table, or a file could\n"
-"not be read for another reason than that the caller lacks the right to; 2 wrong usage;\n"
-"130 in a shell when interrupted.  If the disk is full, sframe stops at once.\n"
+"Exit status: 0 done; 1 a file failed, a FILE that you name got no table, the index could\n"
+"not be written, or a file could not be read for another reason than that the caller lacks\n"
+"the right to; 2 wrong usage; 130 in a shell when interrupted.  If the disk is full,\n"
+"sframe stops at once.\n"
 "\n"
 "examples:\n"
 "  sframe cache --all && sysctl kernel.unwind_table_path=/var/cache/sframe\n"
@@ -96,6 +105,7 @@ enum {
 	OPTION_LIST = 256,
 	OPTION_JSON,
 	OPTION_PRUNE,
+	OPTION_NO_INDEX,
 };
 
 static const struct option long_options[] = {
@@ -105,6 +115,7 @@ static const struct option long_options[] = {
 	{ "list", no_argument, NULL, OPTION_LIST },
 	{ "json", no_argument, NULL, OPTION_JSON },
 	{ "prune", no_argument, NULL, OPTION_PRUNE },
+	{ "no-index", no_argument, NULL, OPTION_NO_INDEX },
 	{ "dry-run", no_argument, NULL, 'n' },
 	{ "cache-dir", required_argument, NULL, 'c' },
 	{ "jobs", required_argument, NULL, 'j' },
@@ -175,6 +186,7 @@ struct cache_options {
 	bool		list;
 	bool		json;
 	bool		prune;
+	bool		no_index;
 	bool		dry_run;
 	bool		progress;
 	bool		verbose;
@@ -196,10 +208,15 @@ static enum outcome fill_fail(struct fill *fill, const char *error)
 	return FAILED;
 }
 
+static bool is_without_room(int error)
+{
+	return error == ENOSPC || error == EDQUOT || error == EROFS;
+}
+
 /* @err: a negative errno of writing */
 static enum outcome fill_unwritten(struct fill *fill, int err)
 {
-	if (err == -ENOSPC || err == -EDQUOT || err == -EROFS)
+	if (is_without_room(-err))
 		fill->full = -err;
 	return fill_fail(fill, err == -E2BIG ? "the table would exceed 4 GiB" : strerror(-err));
 }
@@ -592,6 +609,9 @@ static bool take_option(int c)
 	case OPTION_PRUNE:
 		options.prune = true;
 		break;
+	case OPTION_NO_INDEX:
+		options.no_index = true;
+		break;
 	case 'n':
 		options.dry_run = true;
 		break;
@@ -641,6 +661,23 @@ static int fill_cache(char **names, int count)
 	return ret;
 }
 
+/* After a run that failed, too: the index has to name what was written until then. */
+static int update_index(void)
+{
+	int err;
+
+	if (options.dry_run || options.no_index)
+		return EXIT_OK;
+	err = index_update(options.dir, NULL, NULL);
+	if (!err)
+		return EXIT_OK;
+	if (is_without_room(-err))
+		stop_without_room(-err);
+	else
+		complain(options.dir, "%s", index_error(err));
+	return EXIT_FAILED;
+}
+
 static int fill_run(char **names, int count)
 {
 	int ret;
@@ -648,9 +685,10 @@ static int fill_run(char **names, int count)
 	terminal = isatty(STDERR_FILENO);
 	options.progress = (options.progress || terminal) && !options.quiet;
 	ret = options.dry_run ? EXIT_OK : prepare_dir();
-	if (!ret)
-		ret = fill_cache(names, count);
-	return ret;
+	if (ret)
+		return ret;
+	ret = fill_cache(names, count);
+	return ret | update_index();
 }
 
 static int list_or_prune(char **names, int count)
@@ -660,6 +698,7 @@ static int list_or_prune(char **names, int count)
 		.jobs = options.jobs,
 		.seconds = options.seconds,
 		.json = options.json,
+		.no_index = options.no_index,
 		.dry_run = options.dry_run,
 		.quiet = options.quiet,
 	};

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "cache_entry.h"
+#include "cache_index.h"
 #include "cache_keep.h"
 #include "cache_list.h"
 #include "cache_path.h"
@@ -141,18 +142,22 @@ int cache_show(const struct keep_options *options)
 	return EXIT_OK;
 }
 
-static void remove_entry(const struct cache_entry *entry, const char *path, const struct stat *st,
+static void remove_entry(const struct cache_entry *entry, const struct stat *st,
 			 struct sums *sums)
 {
+	char *path = entry_path(entry);
+
 	if (!sums->options->dry_run && unlinkat(entry->fd, entry->name, 0)) {
 		if (errno != ENOENT) {
 			complain(path, "cannot be removed: %s", strerror(errno));
 			sums->failed++;
 		}
+		free(path);
 		return;
 	}
 	if (!sums->options->quiet)
 		printf("%s %s\n", sums->options->dry_run ? "would remove" : "removed", path);
+	free(path);
 	sums->bytes += st->st_size;
 	if (entry->kind == ENTRY_LEFTOVER)
 		sums->leftovers++;
@@ -193,16 +198,13 @@ static void prune_entry(const struct cache_entry *entry, void *arg)
 {
 	struct sums *sums = arg;
 	struct stat st;
-	char *path;
 
 	if (fstatat(entry->fd, entry->name, &st, AT_SYMLINK_NOFOLLOW) || S_ISDIR(st.st_mode))
 		return;
 	sums->tables += entry->kind != ENTRY_LEFTOVER;
 	if (st.st_mtime >= sums->started || is_needed(entry, sums->used))
 		return;
-	path = entry_path(entry);
-	remove_entry(entry, path, &st, sums);
-	free(path);
+	remove_entry(entry, &st, sums);
 }
 
 /* The kernel looks for the second name only if there is a file by the first one. */
@@ -225,6 +227,39 @@ static void move_to_first(const struct cache_entry *entry, void *arg)
 	free(first);
 }
 
+/* Remove what interrupted writes of the index have left; @fd is the cache. */
+static void prune_index(const char *dir, int fd, bool locked, struct sums *sums)
+{
+	struct dirent **names;
+	int count = scandirat(fd, ".", &names, NULL, alphasort);
+	struct cache_entry entry = {
+		.dir = dir, .fd = fd, .first = ".", .kind = ENTRY_LEFTOVER, .locked = locked,
+	};
+
+	for (int i = 0; i < count; i++) {
+		entry.name = names[i]->d_name;
+		if (strlen(entry.name) == sizeof(CACHE_INDEX ".XXXXXX") - 1 &&
+		    !strncmp(entry.name, CACHE_INDEX ".", sizeof(CACHE_INDEX)))
+			prune_entry(&entry, sums);
+		free(names[i]);
+	}
+	if (count >= 0)
+		free(names);
+}
+
+static void prune_index_of(const char *dir, struct sums *sums)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int lock = lock_directory(dir);
+
+	if (fd >= 0)
+		prune_index(dir, fd, lock >= 0, sums);
+	if (lock >= 0)
+		close(lock);
+	if (fd >= 0)
+		close(fd);
+}
+
 static int prune_entries(struct sums *sums)
 {
 	const struct keep_options *options = sums->options;
@@ -234,11 +269,16 @@ static int prune_entries(struct sums *sums)
 		err = entries_each(options->dir, LOCKED, move_to_first, sums);
 	if (err)
 		return complain(options->dir, "%s; name a cache by --cache-dir", strerror(-err));
+	prune_index_of(options->dir, sums);
+	if (!options->dry_run && !options->no_index)
+		err = index_update(options->dir, NULL, NULL);
 	if (!options->quiet)
 		printf("%s: %zu tables, %zu %s, %zu left over from interrupted writes, %.1f MB\n",
 		       options->dir, sums->tables, sums->removed,
 		       options->dry_run ? "would be removed" : "removed", sums->leftovers,
 		       sums->bytes / 1e6);
+	if (err)
+		return complain(options->dir, "%s", index_error(err));
 	return sums->failed ? EXIT_FAILED : EXIT_OK;
 }
 

@@ -10,6 +10,7 @@
  * @jobs:	How many files to read at a time.
  * @seconds:	How long one file may take.
  * @json:	List as JSON.
+ * @no_index:	Do not make the index of the cache.
  * @dry_run:	Only print what would be removed.
  * @quiet:	Print neither names nor sums.
  */
@@ -18,6 +19,7 @@ struct keep_options {
 	unsigned int	jobs;
 	unsigned int	seconds;
 	bool		json;
+	bool		no_index;
 	bool		dry_run;
 	bool		quiet;
 };

@@ -10,6 +10,7 @@ int gen_main(int argc, char **argv);
 int dump_main(int argc, char **argv);
 int check_main(int argc, char **argv);
 int cache_main(int argc, char **argv);
+int index_main(int argc, char **argv);
 int doctor_main(int argc, char **argv);
 
 #endif /* _SFRAME_COMMAND_H */

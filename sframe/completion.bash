@@ -43,6 +43,13 @@ _sframe() {
 	*:--jobs | *:--timeout | *:--vaddr | check:-[jt] | cache:-[jt] | gen:-a)
 		# A number.
 		;;
+	index:*)
+		if [[ $word = -* ]]; then
+			_sframe_words "$(_sframe_options index)" "$word"
+		else
+			_sframe_names directory "$word"
+		fi
+		;;
 	doctor:*)
 		if [[ $word = -* ]]; then
 			_sframe_words "$(_sframe_options doctor)" "$word"

@@ -20,6 +20,8 @@ static const char help[] =
 "  check   compare tables with .eh_frame, row by row\n"
 "  cache   fill the cache with tables of many programs and libraries, list the\n"
 "          tables, and remove those that are not needed\n"
+"  index   make the index of a directory of tables, without which the kernel does\n"
+"          not use them\n"
 "  doctor  say why stacks are short\n"
 "\n"
 "'sframe help COMMAND' lists a command's options.  Results go to standard\n"
@@ -34,7 +36,7 @@ static const char help[] =
 "  sframe doctor xz\n";
 
 /* The tool's version; raised when its options or its output change. */
-#define VERSION	"1.0"
+#define VERSION	"1.1"
 
 static const struct {
 	const char	*name;
@@ -44,6 +46,7 @@ static const struct {
 	{ "dump", dump_main },
 	{ "check", check_main },
 	{ "cache", cache_main },
+	{ "index", index_main },
 	{ "doctor", doctor_main },
 };
 
@@ -72,7 +75,7 @@ static int run_command(int argc, char **argv)
 			fprintf(stderr, "Try 'sframe %s --help'.\n", argv[0]);
 		return flush_output(ret);
 	}
-	complain(argv[0], "unknown command; gen, dump, check, cache and doctor are known");
+	complain(argv[0], "unknown command; gen, dump, check, cache, index and doctor are known");
 	fputs("Try 'sframe --help'.\n", stderr);
 	return EXIT_USAGE;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Writes and reads table files (sframe_file.h). */
+/* Writes and reads table files (sframe_file.h), and replaces files at once. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sha2.h>
@@ -119,6 +119,45 @@ static void hold_signals(sigset_t *old)
 }
 
 /**
+ * file_replace() - write a file at once
+ * @name:	The file, which appears complete or not at all, readable by all.
+ * @parts:	What to write, one part after the other.
+ * @count:	Number of parts.
+ *
+ * Return: 0, or a negative errno.
+ */
+int file_replace(const char *name, const struct file_part *parts, size_t count)
+{
+	int fd, ret = 0;
+	char *partial;
+	sigset_t old;
+
+	if (asprintf(&partial, "%s.XXXXXX", name) < 0)
+		return -ENOMEM;
+	hold_signals(&old);
+	fd = mkostemp(partial, O_CLOEXEC);
+	if (fd < 0) {
+		ret = -errno;
+		goto out_free;
+	}
+	for (size_t i = 0; i < count && !ret; i++)
+		if (!write_all(fd, parts[i].bytes, parts[i].size))
+			ret = -errno;
+	if (!ret && fchmod(fd, 0644))
+		ret = -errno;
+	if (close(fd) && !ret)
+		ret = -errno;
+	if (!ret && rename(partial, name))
+		ret = -errno;
+	if (ret)
+		unlink(partial);
+out_free:
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	free(partial);
+	return ret;
+}
+
+/**
  * file_write() - write a table file
  * @name:	The file, which appears complete or not at all.
  * @obj:	The object that the table is for.
@@ -139,33 +178,14 @@ int file_write(const char *name, const struct object *obj,
 		};
 		u8 page[SFRAME_FILE_TABLE];
 	} first = { };
-	int fd, ret = 0;
-	char *partial;
-	sigset_t old;
+	struct file_part parts[] = {
+		{ &first, sizeof(first) },
+		{ image->bytes, image->size },
+	};
 
 	fill_head(&first.head, obj, image, format);
 	fill_note(&first.note, image, flags);
-	if (asprintf(&partial, "%s.XXXXXX", name) < 0)
-		return -ENOMEM;
-	hold_signals(&old);
-	fd = mkostemp(partial, O_CLOEXEC);
-	if (fd < 0) {
-		ret = -errno;
-		goto out_free;
-	}
-	if (!write_all(fd, &first, sizeof(first)) ||
-	    !write_all(fd, image->bytes, image->size) || fchmod(fd, 0644))
-		ret = -errno;
-	if (close(fd) && !ret)
-		ret = -errno;
-	if (!ret && rename(partial, name))
-		ret = -errno;
-	if (ret)
-		unlink(partial);
-out_free:
-	sigprocmask(SIG_SETMASK, &old, NULL);
-	free(partial);
-	return ret;
+	return file_replace(name, parts, ARRAY_SIZE(parts));
 }
 
 static const char *check_head(const struct sframe_file *head, u64 file_size)

@@ -4,6 +4,17 @@
 
 #include "sframe_table.h"
 
+/**
+ * struct file_part - bytes to write
+ * @bytes:	The bytes.
+ * @size:	Their number.
+ */
+struct file_part {
+	const void	*bytes;
+	size_t		size;
+};
+
+int file_replace(const char *name, const struct file_part *parts, size_t count);
 int file_write(const char *name, const struct object *obj,
 	       const struct image *image, enum format format, u32 flags);
 void file_layout(const struct object *obj, u8 layout[SFRAME_FILE_LAYOUT]);

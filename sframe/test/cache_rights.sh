@@ -191,7 +191,7 @@ users_name_a_directory() {
 	has "$OUT/cache.err" \
 		"/var/cache/sframe: Permission denied; name another directory by --cache-dir"
 	as_user "$tmp/sframe" cache --cache-dir "$tmp/own/cache" /usr/bin/xz
-	[ "$(find "$tmp/own/cache" -name '*.v4' | wc -l)" = 1 ]
+	[ "$(find "$tmp/own/cache" -path '*/??/*.v4' | wc -l)" = 1 ]
 	as_user "$tmp/sframe" cache --cache-dir "$tmp/own/cache" --running > "$OUT/cache.out"
 	rm -rf "$tmp"
 }

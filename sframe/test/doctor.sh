@@ -87,7 +87,7 @@ help_and_version() {
 	grep -qE '^sframe [0-9.]+ ' "$OUT/doctor.out"
 	status 0 "$CHECKED" help > "$OUT/doctor.out"
 	has "$OUT/doctor.out" "usage: sframe COMMAND"
-	for command in gen dump check cache doctor; do
+	for command in gen dump check cache index doctor; do
 		status 0 "$CHECKED" help $command > "$OUT/doctor.out"
 		has "$OUT/doctor.out" "usage: sframe $command "
 	done

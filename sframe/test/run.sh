@@ -54,6 +54,8 @@ source "$HERE/files.sh"
 # shellcheck source-path=SCRIPTDIR
 source "$HERE/cache.sh"
 # shellcheck source-path=SCRIPTDIR
+source "$HERE/index.sh"
+# shellcheck source-path=SCRIPTDIR
 source "$HERE/doctor.sh"
 
 hostile_files() {
@@ -126,6 +128,7 @@ main() {
 	try damaged-tables damaged_tables
 	hostile_files
 	cache_cases
+	index_cases
 	doctor_cases
 	finish
 }
