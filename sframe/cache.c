@@ -20,6 +20,7 @@
 #include "command.h"
 #include "complain.h"
 #include "options.h"
+#include "own_table.h"
 #include "pool.h"
 
 static const char help[] =
@@ -60,7 +61,9 @@ static const char help[] =
 "ignores files that are not x86-64 programs or libraries.  It reads a file with many\n"
 "names once.  A file without a build-id of 2 to 20 bytes is skipped, because the kernel\n"
 "could not find its table: link it with --build-id.  A file without unwind information is\n"
-"skipped, too.\n"
+"skipped, too.  A table is made from .eh_frame, even if the file has one of its own: that\n"
+"may lack functions, and the kernel reads it only if it is small.  If the file has no\n"
+".eh_frame, its own table (PT_GNU_SFRAME) is copied.\n"
 "\n"
 "Objects with one build-id but other addresses of code get a table each.\n"
 "\n"
@@ -133,6 +136,7 @@ enum outcome {
 	MISSING,
 	NO_BUILD_ID,
 	NO_CFI,
+	BAD_OWN,
 	NO_PROGRAM,
 	FOREIGN,
 	GONE,
@@ -144,6 +148,7 @@ enum outcome {
 static const char * const skipped_for[NUM_OUTCOMES] = {
 	[NO_BUILD_ID] = "no build-id of 2 to 20 bytes, so the kernel could not find its table",
 	[NO_CFI] = "no unwind information",
+	[BAD_OWN] = "no .eh_frame, and the kernel does not read its own table",
 	[NO_PROGRAM] = "not an x86-64 program or library",
 	[FOREIGN] = "others than root may change it, or it is on a nosuid file system",
 	[GONE] = "it was deleted meanwhile",
@@ -153,6 +158,7 @@ static const char * const skipped_for[NUM_OUTCOMES] = {
 static const char * const remedy_for[NUM_OUTCOMES] = {
 	[NO_BUILD_ID] = "link it with --build-id",
 	[NO_CFI] = "compile it with -fasynchronous-unwind-tables",
+	[BAD_OWN] = "compile it with -fasynchronous-unwind-tables",
 	[NO_PROGRAM] = "leave it out",
 };
 
@@ -291,7 +297,7 @@ static enum outcome fill_write(struct fill *fill, const struct object *obj,
 	int err;
 
 	fill->read = obj->file_size;
-	if (!cfi_read(obj, &cfi)) {
+	if (object_has_cfi(obj) && !cfi_read(obj, &cfi)) {
 		outcome = fill_fail(fill, cfi.error);
 	} else {
 		err = make_directories(name);
@@ -367,6 +373,14 @@ static enum outcome fill_object(struct fill *fill, const struct object *obj)
 	return cache_can_name(obj) ? fill_in(fill, obj) : NO_BUILD_ID;
 }
 
+/* Without .eh_frame, the table that the object carries has to do. */
+static enum outcome fill_own(struct fill *fill, const struct object *obj)
+{
+	struct table own;
+
+	return own_read(obj, &own) ? BAD_OWN : fill_object(fill, obj);
+}
+
 static void fill_work(const char *name, void *result)
 {
 	struct fill *fill = result;
@@ -377,7 +391,7 @@ static void fill_work(const char *name, void *result)
 		fill->outcome = fill_object(fill, &obj);
 		break;
 	case OBJECT_NO_CFI:
-		fill->outcome = NO_CFI;
+		fill->outcome = obj.own.present ? fill_own(fill, &obj) : NO_CFI;
 		break;
 	case OBJECT_GONE:
 		/* A file may be deleted after it was found. */
@@ -484,7 +498,8 @@ static void print_skipped(void)
 	if (!skipped)
 		return;
 	printf(" (%zu without build-id, %zu without unwind data, %zu no program",
-	       outcomes[NO_BUILD_ID], outcomes[NO_CFI], outcomes[NO_PROGRAM]);
+	       outcomes[NO_BUILD_ID], outcomes[NO_CFI] + outcomes[BAD_OWN],
+	       outcomes[NO_PROGRAM]);
 	if (outcomes[FOREIGN])
 		printf(", %zu that others may change", outcomes[FOREIGN]);
 	if (outcomes[GONE])

@@ -11,6 +11,7 @@
 
 #include "cache_path.h"
 #include "open_regular.h"
+#include "own_table.h"
 #include "table_file.h"
 
 /**
@@ -94,25 +95,34 @@ int make_directories(const char *path)
 	return ret;
 }
 
-static bool is_for(const struct sframe_file *head, const struct object *obj)
+/* Whether a table is the copy of an object's own. */
+static bool is_copy(const struct sframe_file *head, const u8 *bytes, const struct object *obj)
 {
-	return head->format == FORMAT_DEFAULT && head->num_text == obj->num_text &&
-	       !memcmp(head->text, obj->text, obj->num_text * sizeof(obj->text[0])) &&
-	       file_is_of(head, obj);
+	struct table own;
+
+	return !own_read(obj, &own) && head->table_vaddr == own.vaddr &&
+	       head->table_size == own.size && !memcmp(bytes, own.start, own.size);
 }
 
-/* Whether the open file is a whole table, for an object with the build-id of @obj. */
-static bool is_whole(int fd, const struct object *obj, struct sframe_file *head)
+static bool is_for(const struct sframe_file *head, const u8 *bytes, const struct object *obj)
 {
-	u8 *bytes;
-	bool good;
+	if (head->num_text != obj->num_text ||
+	    memcmp(head->text, obj->text, obj->num_text * sizeof(obj->text[0])) ||
+	    !file_is_of(head, obj))
+		return false;
+	return object_has_cfi(obj) ? head->format == FORMAT_DEFAULT : is_copy(head, bytes, obj);
+}
 
-	good = !file_read_open(fd, head, &bytes) &&
+/*
+ * Whether the open file is a whole table, for an object with the build-id of @obj.  The caller
+ * frees @bytes.
+ */
+static bool is_whole(int fd, const struct object *obj, struct sframe_file *head, u8 **bytes)
+{
+	return !file_read_open(fd, head, bytes) &&
 	       head->build_id_size == obj->build_id_size &&
 	       !memcmp(head->build_id, obj->build_id, obj->build_id_size) &&
-	       !file_check(fd, head, bytes);
-	free(bytes);
-	return good;
+	       !file_check(fd, head, *bytes);
 }
 
 /**
@@ -153,21 +163,31 @@ static bool is_trusted(int fd)
 	       (!st.st_uid || st.st_uid == geteuid());
 }
 
-static enum cached look_at(int fd, const struct object *obj, u32 flags)
+static enum cached look_at_table(int fd, const struct sframe_file *head, const u8 *bytes,
+				 const struct object *obj, u32 flags)
 {
 	bool outside = flags & SFRAME_NOTE_OUTSIDE, was_outside;
 	u8 layout[SFRAME_FILE_LAYOUT];
-	struct sframe_file head;
 
-	if (!is_trusted(fd) || !is_whole(fd, obj, &head))
-		return CACHED_NONE;
 	file_layout(obj, layout);
-	if (memcmp(head.layout, layout, sizeof(layout)))
+	if (memcmp(head->layout, layout, sizeof(layout)))
 		return CACHED_OTHER;
 	was_outside = file_flags(fd) & SFRAME_NOTE_OUTSIDE;
-	if (is_for(&head, obj) && (outside || !was_outside))
+	if (is_for(head, bytes, obj) && (outside || !was_outside))
 		return CACHED_TABLE;
 	return outside && !was_outside ? CACHED_SYSTEMS : CACHED_NONE;
+}
+
+static enum cached look_at(int fd, const struct object *obj, u32 flags)
+{
+	enum cached cached = CACHED_NONE;
+	struct sframe_file head;
+	u8 *bytes = NULL;
+
+	if (is_trusted(fd) && is_whole(fd, obj, &head, &bytes))
+		cached = look_at_table(fd, &head, bytes, obj, flags);
+	free(bytes);
+	return cached;
 }
 
 static enum cached look_at_name(const char *name, const struct object *obj, u32 flags)
@@ -250,10 +270,24 @@ const char *cache_refusal(const char *name, struct sframe_file *head, struct sta
 	return error;
 }
 
+/* The kernel reads the copy as it would the original: by the table's address. */
+static int write_copy(const struct object *obj, const char *name, u32 flags)
+{
+	struct image image = { };
+	struct table own;
+
+	if (own_read(obj, &own))
+		return -EBADMSG;
+	image.bytes = (u8 *)own.start;
+	image.size = own.size;
+	image.vaddr = own.vaddr;
+	return file_write(name, obj, &image, own.version, flags);
+}
+
 /**
  * cache_write() - write an object's table
  * @obj:	The object.
- * @cfi:	Its unwind information.
+ * @cfi:	Its unwind information.  If it has none, its own table is copied.
  * @name:	The file; it appears whole or not at all.
  * @flags:	SFRAME_NOTE_* flags.
  *
@@ -264,6 +298,9 @@ int cache_write(const struct object *obj, const struct cfi *cfi, const char *nam
 	struct image image;
 	struct plan plan;
 	int ret;
+
+	if (!object_has_cfi(obj))
+		return write_copy(obj, name, flags);
 
 	plan_make(&plan, cfi, FORMAT_DEFAULT, plan_vaddr(obj));
 	ret = image_make(&image, &plan) ?

@@ -13,11 +13,6 @@
 #include "object.h"
 #include "open_regular.h"
 
-/*
- * Ten times the largest browser's .eh_frame.  A hostile file can make the tool use ten times
- * this size in memory.
- */
-#define MAX_CFI_SIZE	0x8000000ULL
 #define MAX_NOTE_SIZE	0x100000ULL
 /* The size of a decompressed section, in multiples of the file's size */
 #define MAX_EXPANSION	16
@@ -100,6 +95,13 @@ static enum object_state read_segments(struct object *obj)
 			obj->search.size = phdr.p_memsz;
 			has_search = true;
 		}
+		if (phdr.p_type == PT_GNU_SFRAME && !obj->own.present)
+			obj->own = (struct own_table){
+				.present = true,
+				.vaddr = phdr.p_vaddr,
+				.offset = phdr.p_offset,
+				.size = phdr.p_filesz,
+			};
 		if (phdr.p_type != PT_LOAD)
 			continue;
 		state = add_segment(obj, &phdr);
@@ -160,12 +162,12 @@ static enum object_state take_section(struct object *obj, Elf_Scn *scn,
 	if (shdr->sh_flags & SHF_COMPRESSED) {
 		GElf_Chdr chdr;
 
-		if (!gelf_getchdr(scn, &chdr) || chdr.ch_size > MAX_CFI_SIZE ||
+		if (!gelf_getchdr(scn, &chdr) || chdr.ch_size > OBJECT_MAX_CFI ||
 		    chdr.ch_size / MAX_EXPANSION > obj->file_size ||
 		    elf_compress(scn, 0, 0) < 0)
 			return object_fail(obj, OBJECT_DAMAGED,
 					   "a section cannot be decompressed");
-	} else if (shdr->sh_size > MAX_CFI_SIZE) {
+	} else if (shdr->sh_size > OBJECT_MAX_CFI) {
 		return object_fail(obj, OBJECT_DAMAGED,
 				   "the unwind section is larger than any program's");
 	}
@@ -234,7 +236,7 @@ static Elf_Data *data_at(struct object *obj, u64 vaddr, u64 min, u64 *offset)
 		    phdr.p_filesz > obj->file_size - phdr.p_offset)
 			continue;
 		len = phdr.p_filesz - skip;
-		if (len > MAX_CFI_SIZE)
+		if (len > OBJECT_MAX_CFI)
 			return NULL;
 		*offset = phdr.p_offset + skip;
 		return elf_getdata_rawchunk(obj->elf, *offset, len, ELF_T_BYTE);
@@ -296,6 +298,17 @@ static void read_by_segments(struct object *obj)
 	}
 }
 
+/**
+ * object_has_cfi() - whether a table can be made of an object
+ * @obj:	The object.
+ *
+ * Return: whether it has .eh_frame or .debug_frame.
+ */
+bool object_has_cfi(const struct object *obj)
+{
+	return obj->eh_frame.data || obj->debug_frame.data;
+}
+
 static enum object_state read_object(struct object *obj)
 {
 	enum object_state state = check_header(obj);
@@ -313,7 +326,7 @@ static enum object_state read_object(struct object *obj)
 		read_by_segments(obj);
 	if (state)
 		return state;
-	if (!obj->eh_frame.data && !obj->debug_frame.data)
+	if (!object_has_cfi(obj))
 		return object_fail(obj, OBJECT_NO_CFI, "no .eh_frame");
 	return OBJECT_OK;
 }

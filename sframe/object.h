@@ -7,6 +7,16 @@
 
 #include "sframe_file.h"
 
+#ifndef PT_GNU_SFRAME
+#define PT_GNU_SFRAME	0x6474e554
+#endif
+
+/*
+ * Ten times the largest browser's .eh_frame.  A hostile file can make the tool use ten times
+ * this size in memory.
+ */
+#define OBJECT_MAX_CFI	0x8000000ULL
+
 enum object_state {
 	OBJECT_OK,
 	OBJECT_NO_CFI,		/* neither .eh_frame nor .debug_frame */
@@ -30,6 +40,20 @@ struct cfi_section {
 };
 
 /**
+ * struct own_table - where an object's own table is, as its program header says
+ * @present:	It has one.
+ * @vaddr:	Its address.
+ * @offset:	Where in the file it is; not checked.
+ * @size:	Its size in bytes; not checked.
+ */
+struct own_table {
+	bool	present;
+	u64	vaddr;
+	u64	offset;
+	u64	size;
+};
+
+/**
  * struct object - an ELF file whose fields that are used have been checked
  * @name:		As the user named it.
  * @error:		What is wrong with it; set for all states but OBJECT_OK.
@@ -49,6 +73,7 @@ struct cfi_section {
  * @eh_frame:		Its unwind information.
  * @debug_frame:	The unwind information of its debugging information.
  * @table:		Its .sframe section, if it has one.
+ * @own:		Its first PT_GNU_SFRAME.
  */
 struct object {
 	const char		*name;
@@ -69,10 +94,12 @@ struct object {
 	struct cfi_section	eh_frame;
 	struct cfi_section	debug_frame;
 	struct cfi_section	table;
+	struct own_table	own;
 };
 
 enum object_state object_open(struct object *obj, const char *name);
 void object_close(struct object *obj);
+bool object_has_cfi(const struct object *obj);
 bool object_is_code(const struct object *obj, u64 start, u64 size);
 
 #endif /* _SFRAME_OBJECT_H */

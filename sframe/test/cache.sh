@@ -14,6 +14,9 @@ source "$HERE/cache_rights.sh"
 # shellcheck source-path=SCRIPTDIR
 source "$HERE/cache_keep.sh"
 
+# shellcheck source-path=SCRIPTDIR
+source "$HERE/cache_own.sh"
+
 # TOOL=$SFRAME cache ...: what reads all files of the system takes minutes with sanitizers.
 cache() {
 	"${TOOL:-$CHECKED}" cache --cache-dir "$OUT/cache" --jobs 2 "$@"
@@ -82,5 +85,6 @@ cache_cases() {
 	try_as_root cache-prune-unreadable prune_without_right_removes_nothing
 	try_as_root cache-prune-owner prune_is_for_ones_own
 	try cache-prune-links prune_follows_no_link
+	own_table_cases
 	try cache-dry-run dry_run_writes_nothing
 }

@@ -18,6 +18,7 @@
 #include "cfi_read.h"
 #include "check_compare.h"
 #include "complain.h"
+#include "own_table.h"
 #include "table_file.h"
 
 /* libdw runs a function's instructions again for each of its rows. */
@@ -122,8 +123,10 @@ static void test_program(const char *name)
 {
 	struct check_options options = { .asked = { true, true } };
 	struct cfi cfi = { };
+	struct coverage coverage;
 	struct report report;
 	struct object obj;
+	struct table own;
 	bool quick = false;
 
 	if (object_open(&obj, name) == OBJECT_OK && cfi_read(&obj, &cfi)) {
@@ -131,6 +134,8 @@ static void test_program(const char *name)
 		make_and_read_back(&obj, &cfi, FORMAT_V3);
 		quick = is_quick_to_compare(&cfi);
 	}
+	if (obj.own.present && !own_read(&obj, &own))
+		own_compare(&own, &cfi, &coverage);
 	cfi_free(&cfi);
 	object_close(&obj);
 	if (quick)
