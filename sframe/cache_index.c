@@ -197,6 +197,7 @@ const char *index_read(struct index *index, const char *dir)
 	if (fd < 0)
 		return errno == ENOENT ? "it has no index" : open_error(errno);
 	require_memory(file);
+	index->owner = st.st_uid;
 	error = check_rights(&st) ?: read_entries(index, file, &st);
 	fclose(file);
 	return error;

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "sframe_file.h"
 
@@ -13,10 +14,12 @@
  * struct index - the tables of a directory
  * @entries:	Their build-ids and layouts.  As in the file: sorted, each once.
  * @count:	Their number.
+ * @owner:	Who owns the file, if the index was read.
  */
 struct index {
 	struct sframe_index_entry *entries;
 	size_t	count;
+	uid_t	owner;
 };
 
 /* Called for a file that is not in the index, with the reason. */

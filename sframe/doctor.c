@@ -39,15 +39,20 @@ static const char help[] =
 "and after a semicolon what you can do.  The checks:\n"
 "\n"
 "  kernel    it accepts tables (CONFIG_UNWIND_USER_SPLIT)\n"
-"  path      kernel.unwind_table_path names directories that only root can change\n"
+"  path      kernel.unwind_table_path names directories that only root can change, and\n"
+"            each has an index of its tables (index.v4)\n"
 "  debugfs   the kernel's reports about files and walks, which only root can read\n"
 "  walks     the share of the walks of user stacks since boot that reached the\n"
 "            outermost frame, and what ended most of the others\n"
-"  a file    it has a table of its own (PT_GNU_SFRAME), or one in the path that the\n"
-"            kernel accepts: made for this object, owned by root, and writable by\n"
-"            nobody else.  Also what the kernel reports about the table.  The kernel\n"
-"            looks at a file when a profiler first asks for a stack of a process that\n"
-"            has the file mapped, and once a minute at a file without a table.\n"
+"  a file    it has a table in the path that the kernel accepts: named by the index of\n"
+"            its directory, made for this object, owned by root, and writable by nobody\n"
+"            else.  Or it has a table of its own (PT_GNU_SFRAME), of all functions that\n"
+"            .eh_frame describes.  The kernel asks the table in the path first, and the\n"
+"            file's own only where that has no row.  It does not read own tables of more\n"
+"            than 32 KiB or for more than 16 MiB of code: 'sframe cache FILE' makes a\n"
+"            table in the path.  Also what the kernel reports about the table.  It looks\n"
+"            at a file when a profiler first asks for a stack of a process that has the\n"
+"            file mapped, and at one without a table again when the sysctl is written.\n"
 "\n"
 "A note needs no action: for example, a directory of the path does not exist, code is\n"
 "made at run time and is in no file, or only root can see something.\n"
@@ -68,6 +73,8 @@ static const struct option long_options[] = {
 
 /* How many seconds a file may take. */
 #define MAX_SECONDS	60
+/* Write the same path again. */
+#define LOOK_AGAIN	"sysctl kernel.unwind_table_path=\"$(sysctl -n kernel.unwind_table_path)\""
 /* How many files a summary names. */
 #define MAX_NAMED	3
 
@@ -79,6 +86,7 @@ static bool verbose;
  * @what:	The words for one file.
  * @plural:	The words for several files.
  * @remedy:	What the user can do, or NULL.
+ * @no_cache:	What the user can do if "sframe cache" can make no table for the file.
  * @by_cache:	The remedy is "sframe cache".
  */
 struct state {
@@ -86,6 +94,7 @@ struct state {
 	const char	*what;
 	const char	*plural;
 	const char	*remedy;
+	const char	*no_cache;
 	bool		by_cache;
 };
 
@@ -119,11 +128,35 @@ static const struct state states[NUM_TABLE_STATES] = {
 		.remedy = "make it again",
 		.by_cache = true,
 	},
+	[TABLE_NOT_INDEXED] = {
+		.finding = PROBLEM,
+		.what = "it has a table that the index of its directory does not name",
+		.plural = "have a table that the index of its directory does not name",
+		.remedy = "run as root 'sframe index' for each directory of the path",
+	},
 	[TABLE_OWN_DAMAGED] = {
 		.finding = PROBLEM,
 		.what = "its own table is damaged",
 		.plural = "have a table of their own that is damaged",
-		.remedy = "build it again",
+		.remedy = "make one for the path",
+		.no_cache = "build it again",
+		.by_cache = true,
+	},
+	[TABLE_OWN_LARGE] = {
+		.finding = PROBLEM,
+		.what = "its own table is too large",
+		.plural = "have a table of their own that is too large for the kernel",
+		.remedy = "make one for the path as root",
+		.no_cache = "link it with --build-id, then run sframe cache as root",
+		.by_cache = true,
+	},
+	[TABLE_OWN_PARTIAL] = {
+		.finding = PROBLEM,
+		.what = "its own table is partial",
+		.plural = "have a table of their own that is partial",
+		.remedy = "make one for the path",
+		.no_cache = "link it with --build-id, then run sframe cache as root",
+		.by_cache = true,
 	},
 	[TABLE_NO_BUILD_ID] = {
 		.finding = PROBLEM,
@@ -193,10 +226,14 @@ static char *cache_command(const char *remedy, const char *dir, const char *what
 	return command;
 }
 
-/* A good table has to replace the bad one, because the kernel finds that first. */
+/*
+ * Return the cache to use.  A good table has to replace the bad one, because the kernel finds
+ * that first.
+ */
 static char *dir_of(const struct look *look)
 {
-	bool replace = look->state == TABLE_REFUSED || look->state == TABLE_WRONG;
+	bool replace = look->state == TABLE_REFUSED || look->state == TABLE_WRONG ||
+		       look->state == TABLE_NOT_INDEXED;
 	char *dir = strdup(replace ? look->table : kernel_cache());
 
 	for (int i = 0; dir && replace && i < 2; i++)
@@ -204,14 +241,31 @@ static char *dir_of(const struct look *look)
 	return dir;
 }
 
+/* Return the command that makes the index of a table's directory; the caller frees it. */
+static char *index_command(const struct look *look)
+{
+	char *dir = dir_of(look), *quoted = dir ? shell_quote(dir) : NULL, *command;
+
+	if (!quoted || asprintf(&command, "make the index as root: sframe index %s", quoted) < 0)
+		command = NULL;
+	free(quoted);
+	free(dir);
+	return command;
+}
+
 static char *remedy_for(const struct mapped_file *file, const struct look *look)
 {
 	const char *remedy = states[look->state].remedy;
+	bool by_cache = states[look->state].by_cache && !look->no_cache;
 	char *dir, *name, *command = NULL;
 
+	if (look->state == TABLE_NOT_INDEXED)
+		return index_command(look);
 	if (look->state == TABLE_UNREADABLE && geteuid())
 		remedy = "run it as root";
-	if (!remedy || !states[look->state].by_cache)
+	if (look->no_cache)
+		remedy = states[look->state].no_cache;
+	if (!remedy || !by_cache)
 		return remedy ? strdup(remedy) : NULL;
 	dir = dir_of(look);
 	name = shell_quote(file->open);
@@ -233,7 +287,11 @@ static const char *kernel_words(enum kernel_state state)
 	case KERNEL_EVICTED:
 		return ", which the kernel has evicted and loads again when it is needed";
 	case KERNEL_WITHOUT:
-		return ", but the kernel found none when it looked; it looks again within a minute";
+		return ", but the kernel found none when it looked";
+	case KERNEL_UNSETTLED:
+		return ", but the file is being written or has just changed, and the kernel waits";
+	case KERNEL_NOT_RESIDENT:
+		return ", and the kernel waits for the file's first bytes";
 	case KERNEL_NO_OBJECT:
 		return ", but the kernel does not take the file for an object";
 	case KERNEL_UNSEEN:
@@ -253,9 +311,14 @@ static void tell_good(const struct mapped_file *file, const struct look *look)
 		     "repair it, then write the sysctl again so that the kernel looks again",
 		     "%s, but the kernel refused it: %s", states[look->state].what,
 		     kernel_error(error));
+	else if (state == KERNEL_WITHOUT)
+		tell(PROBLEM, file->name, "write kernel.unwind_table_path again: " LOOK_AGAIN,
+		     "%s%s", states[look->state].what, kernel_words(state));
 	else
-		tell(state == KERNEL_NO_OBJECT ? NOTE : WELL, file->name, NULL, "%s%s",
-		     states[look->state].what, kernel_words(state));
+		tell(state == KERNEL_NO_OBJECT || state == KERNEL_UNSETTLED ? NOTE : WELL,
+		     file->name, NULL, "%s%s%s", states[look->state].what,
+		     look->state == TABLE_IN_PATH && look->has_own ?
+		     ", which comes before its own" : "", kernel_words(state));
 }
 
 static void tell_file(const struct mapped_file *file, const struct look *look)
@@ -310,10 +373,13 @@ static void tell_group(enum table_state state, const struct mapped *mapped,
 
 static bool is_good(const struct mapped_file *file, const struct look *look)
 {
+	enum kernel_state state;
 	int error;
 
-	return (look->state == TABLE_OWN || look->state == TABLE_IN_PATH) &&
-	       kernel_state(file->device, file->inode, &error) != KERNEL_REFUSED;
+	if (look->state != TABLE_OWN && look->state != TABLE_IN_PATH)
+		return false;
+	state = kernel_state(file->device, file->inode, &error);
+	return state != KERNEL_REFUSED && state != KERNEL_WITHOUT;
 }
 
 static void tell_summary(const struct mapped *mapped, const struct look *looks)

@@ -7,14 +7,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cache_index.h"
 #include "cache_path.h"
+#include "cfi_read.h"
 #include "doctor_file.h"
 #include "doctor_kernel.h"
+#include "own_table.h"
 #include "table_file.h"
-
-#ifndef PT_GNU_SFRAME
-#define PT_GNU_SFRAME	0x6474e554
-#endif
 
 static enum table_state state_for(struct look *look, enum table_state state,
 				  const char *why)
@@ -23,33 +22,52 @@ static enum table_state state_for(struct look *look, enum table_state state,
 	return state;
 }
 
-static bool find_own(const struct object *obj, GElf_Phdr *phdr)
+/* Return why the kernel does not read a table that is in order, or "". */
+static void check_own_size(struct look *look, const struct object *obj)
 {
-	size_t count;
+	u64 text = 0;
 
-	if (elf_getphdrnum(obj->elf, &count))
-		return false;
-	for (size_t i = 0; i < count; i++)
-		if (gelf_getphdr(obj->elf, i, phdr) && phdr->p_type == PT_GNU_SFRAME)
-			return true;
-	return false;
+	for (u32 i = 0; i < obj->num_text; i++)
+		text += obj->text[i].size;
+	if (obj->own.size > OWN_MAX_TABLE)
+		snprintf(look->why, sizeof(look->why),
+			 "%llu KiB, and the kernel reads at most %d KiB of an object",
+			 (unsigned long long)(obj->own.size + 1023) >> 10, OWN_MAX_TABLE >> 10);
+	else if (text > OWN_MAX_TEXT)
+		snprintf(look->why, sizeof(look->why),
+			 "for %llu MiB of code, and the kernel reads those for at most %llu MiB",
+			 (unsigned long long)(text + (1 << 20) - 1) >> 20, OWN_MAX_TEXT >> 20);
 }
 
-/* If a header names a table, the kernel looks no further, even if the table is damaged. */
-static enum table_state look_at_own(struct look *look, const struct object *obj,
-				    const GElf_Phdr *phdr)
+/* Linkers leave out what is compiled without SFrame, and what their version cannot describe. */
+static bool is_partial(struct look *look, const struct object *obj, const struct table *table)
 {
-	Elf_Data *data = NULL;
-	struct table table;
-	const char *error;
+	struct coverage coverage = { };
+	struct cfi cfi;
 
-	if (phdr->p_offset <= obj->file_size && phdr->p_filesz <= obj->file_size - phdr->p_offset)
-		data = elf_getdata_rawchunk(obj->elf, phdr->p_offset, phdr->p_filesz,
-					    ELF_T_BYTE);
-	if (!data || !data->d_buf)
-		return state_for(look, TABLE_OWN_DAMAGED, "it lies beyond the end of the file");
-	error = table_open(&table, data->d_buf, data->d_size, phdr->p_vaddr);
-	return error ? state_for(look, TABLE_OWN_DAMAGED, error) : TABLE_OWN;
+	if (cfi_read(obj, &cfi))
+		own_compare(table, &cfi, &coverage);
+	cfi_free(&cfi);
+	if (coverage.covered == coverage.functions)
+		return false;
+	snprintf(look->why, sizeof(look->why), "%zu of %zu functions", coverage.covered,
+		 coverage.functions);
+	return true;
+}
+
+/* The kernel asks this table only where one in the path has no row; there is none. */
+static enum table_state look_at_own(struct look *look, const struct object *obj)
+{
+	struct table table;
+	const char *error = own_read(obj, &table);
+
+	look->no_cache = !cache_can_name(obj) || (error && !object_has_cfi(obj));
+	if (error)
+		return state_for(look, TABLE_OWN_DAMAGED, error);
+	check_own_size(look, obj);
+	if (*look->why)
+		return TABLE_OWN_LARGE;
+	return is_partial(look, obj, &table) ? TABLE_OWN_PARTIAL : TABLE_OWN;
 }
 
 static bool is_of(const struct sframe_file *head, const struct object *obj)
@@ -58,14 +76,6 @@ static bool is_of(const struct sframe_file *head, const struct object *obj)
 	       !memcmp(head->build_id, obj->build_id, obj->build_id_size) &&
 	       head->num_text == obj->num_text &&
 	       !memcmp(head->text, obj->text, obj->num_text * sizeof(obj->text[0]));
-}
-
-/* The kernel compares .eh_frame only if others than root may have written the object. */
-static bool is_hashed(const struct object *obj)
-{
-	struct stat st;
-
-	return fstat(obj->fd, &st) || st.st_uid || (st.st_mode & 022);
 }
 
 static enum table_state look_at_table(struct look *look, const struct object *obj,
@@ -79,11 +89,9 @@ static enum table_state look_at_table(struct look *look, const struct object *ob
 	error = cache_refusal(name, &head, &st);
 	if (!error && !is_of(&head, obj))
 		error = "it was made for another object";
-	if (!error && !file_is_of(&head, obj)) {
-		if (!is_hashed(obj))
-			return TABLE_WRONG;
-		error = "it was made from another .eh_frame";
-	}
+	/* The kernel compares the build-id and the layout only. */
+	if (!error && !file_is_of(&head, obj))
+		return TABLE_WRONG;
 	return error ? state_for(look, TABLE_REFUSED, error) : TABLE_IN_PATH;
 }
 
@@ -121,30 +129,44 @@ static bool has_other_layout(const struct object *obj, const char *dir)
 	return other;
 }
 
-/* The kernel takes the file of the first directory that has one. */
+/* The kernel takes the file of the first directory that has one and names it in its index. */
 static enum table_state look_in_path(struct look *look, const struct object *obj)
 {
-	enum table_state state = TABLE_MISSING;
+	struct look unnamed = { .state = TABLE_MISSING };
+	u8 layout[SFRAME_FILE_LAYOUT];
+	enum table_state state;
 	const char *dir;
 
-	for (size_t i = 0; state == TABLE_MISSING && (dir = kernel_dir(i)); i++)
-		state = look_by_name(look, obj, dir, has_other_layout(obj, dir) ?
+	file_layout(obj, layout);
+	for (size_t i = 0; (dir = kernel_dir(i)); i++) {
+		bool named = index_has(kernel_index(i), obj->build_id, obj->build_id_size, layout);
+		struct look found = { };
+
+		state = look_by_name(&found, obj, dir, has_other_layout(obj, dir) ?
 				     PLACE_LAYOUT : PLACE_FIRST);
-	return state;
+		if (named && state != TABLE_MISSING) {
+			*look = found;
+			return state;
+		}
+		if (state == TABLE_IN_PATH && unnamed.state == TABLE_MISSING) {
+			unnamed = found;
+			unnamed.state = TABLE_NOT_INDEXED;
+		}
+	}
+	*look = unnamed;
+	return unnamed.state;
 }
 
-static enum table_state look_at_object(struct look *look, const struct object *obj,
-				       bool has_cfi)
+static enum table_state look_at_object(struct look *look, const struct object *obj)
 {
-	enum table_state state;
-	GElf_Phdr phdr;
+	enum table_state state = TABLE_NO_BUILD_ID;
 
-	if (find_own(obj, &phdr))
-		return look_at_own(look, obj, &phdr);
-	if (!cache_can_name(obj))
-		return TABLE_NO_BUILD_ID;
-	state = look_in_path(look, obj);
-	return state == TABLE_MISSING && !has_cfi ? TABLE_NO_CFI : state;
+	if (cache_can_name(obj))
+		state = look_in_path(look, obj);
+	look->has_own = obj->own.present;
+	if (obj->own.present && (state == TABLE_MISSING || state == TABLE_NO_BUILD_ID))
+		return look_at_own(look, obj);
+	return state == TABLE_MISSING && !object_has_cfi(obj) ? TABLE_NO_CFI : state;
 }
 
 static bool is_32_bit(const struct object *obj)
@@ -168,10 +190,8 @@ void look_at_file(const char *name, void *result)
 
 	switch (object_open(&obj, name)) {
 	case OBJECT_OK:
-		look->state = look_at_object(look, &obj, true);
-		break;
 	case OBJECT_NO_CFI:
-		look->state = look_at_object(look, &obj, false);
+		look->state = look_at_object(look, &obj);
 		break;
 	case OBJECT_GONE:
 		look->state = TABLE_GONE;

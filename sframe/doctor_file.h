@@ -2,6 +2,8 @@
 #ifndef _SFRAME_DOCTOR_FILE_H
 #define _SFRAME_DOCTOR_FILE_H
 
+#include <stdbool.h>
+
 /* Where an object's table is, or why there is none. */
 enum table_state {
 	TABLE_OWN,
@@ -9,7 +11,10 @@ enum table_state {
 	TABLE_MISSING,
 	TABLE_REFUSED,		/* a file in the path */
 	TABLE_WRONG,		/* a file in the path that the kernel accepts */
+	TABLE_NOT_INDEXED,	/* a file in the path that the kernel does not look for */
 	TABLE_OWN_DAMAGED,
+	TABLE_OWN_LARGE,
+	TABLE_OWN_PARTIAL,
 	TABLE_NO_BUILD_ID,
 	TABLE_NO_CFI,
 	TABLE_32_BIT,
@@ -22,11 +27,16 @@ enum table_state {
 /**
  * struct look - the result of looking for a file's table
  * @state:	Where its table is.
- * @table:	The table's file, for TABLE_IN_PATH, TABLE_REFUSED and TABLE_WRONG.
+ * @has_own:	It carries a table.
+ * @no_cache:	sframe cache cannot make a table for it.
+ * @table:	The table's file, for TABLE_IN_PATH, TABLE_REFUSED, TABLE_WRONG and
+ *		TABLE_NOT_INDEXED.
  * @why:	The reason, where the state alone does not say it.
  */
 struct look {
 	enum table_state	state;
+	bool			has_own;
+	bool			no_cache;
 	char			table[512];
 	char			why[128];
 };

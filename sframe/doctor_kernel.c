@@ -29,6 +29,9 @@
 /* The path, or NULL if the kernel has none; and its directories */
 static char *path;
 static const char *dirs[MAX_DIRS + 1];
+/* Their indexes, empty if the kernel does not use them, and why not, or NULL */
+static struct index indexes[MAX_DIRS];
+static const char *index_errors[MAX_DIRS];
 
 /* A line of unwind/files. */
 struct kernel_file {
@@ -75,6 +78,18 @@ static void read_path(void)
 			dirs[count++] = dir;
 }
 
+/* The kernel uses only what is root's alone. */
+static void read_indexes(void)
+{
+	for (size_t i = 0; dirs[i]; i++) {
+		index_errors[i] = index_read(&indexes[i], dirs[i]);
+		if (!index_errors[i] && indexes[i].owner)
+			index_errors[i] = "its index belongs to another user than root";
+		if (index_errors[i])
+			indexes[i].count = 0;
+	}
+}
+
 static enum kernel_state state_of(const char *text)
 {
 	static const struct {
@@ -86,6 +101,8 @@ static enum kernel_state state_of(const char *text)
 		{ "evicted", KERNEL_EVICTED },
 		{ "without", KERNEL_WITHOUT },
 		{ "no object", KERNEL_NO_OBJECT },
+		{ "unsettled", KERNEL_UNSETTLED },
+		{ "not resident", KERNEL_NOT_RESIDENT },
 		{ "refused", KERNEL_REFUSED },
 	};
 
@@ -95,7 +112,7 @@ static enum kernel_state state_of(const char *text)
 	return KERNEL_UNKNOWN;
 }
 
-/* "fe:00 1234 5678 9 refused -1" */
+/* "fe:00 1234 5678 refused -1" */
 static void read_file_line(const char *line)
 {
 	struct kernel_file *file, *more;
@@ -104,7 +121,7 @@ static void read_file_line(const char *line)
 	uintmax_t inode;
 	int error = 0;
 
-	if (sscanf(line, "%x:%x %ju %*u %*u %31[a-z ] %d", &major, &minor, &inode, state,
+	if (sscanf(line, "%x:%x %ju %*u %31[a-z ] %d", &major, &minor, &inode, state,
 		   &error) < 4)
 		return;
 	more = reallocarray(files, num_files + 1, sizeof(*files));
@@ -140,6 +157,7 @@ static void read_files(void)
 void kernel_read(void)
 {
 	read_path();
+	read_indexes();
 	read_files();
 }
 
@@ -153,6 +171,17 @@ void kernel_read(void)
 const char *kernel_dir(size_t index)
 {
 	return dirs[index];
+}
+
+/**
+ * kernel_index() - the index of a directory in which the kernel looks for tables
+ * @index:	The directory's place in the path.
+ *
+ * Return: the index; an empty one if the kernel does not use it.
+ */
+const struct index *kernel_index(size_t index)
+{
+	return &indexes[index];
 }
 
 /**
@@ -299,9 +328,25 @@ static void check_deferred(void)
 	fclose(config);
 }
 
-/* A missing directory is only a note.  Returns whether the directory exists. */
-static bool check_dir(const char *dir)
+static void check_index(size_t i)
 {
+	char *remedy;
+
+	if (!index_errors[i]) {
+		tell(WELL, dirs[i], NULL, "its index names %zu tables", indexes[i].count);
+		return;
+	}
+	if (asprintf(&remedy, "make it as root: sframe index %s", dirs[i]) < 0)
+		remedy = NULL;
+	tell(PROBLEM, dirs[i], remedy, "the kernel uses none of its tables: %s",
+	     index_errors[i]);
+	free(remedy);
+}
+
+/* A missing directory is only a note.  Returns whether the directory exists. */
+static bool check_dir(size_t i)
+{
+	const char *dir = dirs[i];
 	struct stat st;
 
 	if (stat(dir, &st)) {
@@ -320,6 +365,8 @@ static bool check_dir(const char *dir)
 		     "in the path, but others than root can write there");
 	else
 		tell(WELL, dir, NULL, "in the path, and only root can write there");
+	if (S_ISDIR(st.st_mode))
+		check_index(i);
 	return true;
 }
 
@@ -331,7 +378,7 @@ static void check_dirs(void)
 		tell(NOTE, "path", "name fewer or shorter directories",
 		     "it is as long as the kernel's limit, so its end may be missing");
 	for (size_t i = 0; dirs[i]; i++)
-		any |= check_dir(dirs[i]);
+		any |= check_dir(i);
 	if (!dirs[0])
 		tell(PROBLEM, "path", "name directories that begin with a slash",
 		     "the kernel ignores all of %s", path);

@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "cache_index.h"
+
 /* What the kernel reports about a file.  UNSEEN: it has not looked at the file yet. */
 enum kernel_state {
 	KERNEL_UNKNOWN,
@@ -15,12 +17,15 @@ enum kernel_state {
 	KERNEL_EVICTED,
 	KERNEL_WITHOUT,
 	KERNEL_NO_OBJECT,
+	KERNEL_UNSETTLED,
+	KERNEL_NOT_RESIDENT,
 	KERNEL_REFUSED,
 };
 
 void kernel_read(void);
 void kernel_check(void);
 const char *kernel_dir(size_t index);
+const struct index *kernel_index(size_t index);
 const char *kernel_cache(void);
 enum kernel_state kernel_state(dev_t device, uintmax_t inode, int *error);
 const char *kernel_error(int error);

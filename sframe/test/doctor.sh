@@ -21,11 +21,13 @@ doctor() {
 	SFRAME_DOCTOR_ROOT=$KERNEL "$CHECKED" doctor "$@" > "$OUT/doctor.out"
 }
 
-# make_kernel: imitate a kernel that looks for tables in TABLES and has not walked yet.
+# make_kernel: imitate a kernel that looks for tables in TABLES, which has none, and has not
+# walked yet.
 make_kernel() {
 	rm -rf "$KERNEL" "$TABLES"
 	mkdir -p "${SYSCTL%/*}" "$DEBUGFS" "$KERNEL/boot"
 	mkdir -m 755 "$TABLES"
+	"$SFRAME" index --quiet "$TABLES"
 	echo "$TABLES" > "$SYSCTL"
 	: > "$DEBUGFS/files"
 	: > "$DEBUGFS/stats"
@@ -104,9 +106,15 @@ doctor_cases() {
 	try doctor-no-table files_that_get_no_table_are_told
 	if has_own_table; then
 		try doctor-own-table own_table_is_seen
+		try doctor-own-partial partial_own_table_is_told
+		try doctor-own-large large_own_table_is_told
 	else
 		skip doctor-own-table "no linker that makes PT_GNU_SFRAME"
 	fi
+	try_as_root doctor-layouts table_of_another_layout_is_not_taken
+	try_as_root doctor-no-index missing_index_is_told
+	try_as_root doctor-users-index index_of_a_user_is_told
+	try_as_root doctor-not-indexed index_without_the_table_is_told
 	try_as_root doctor-kernel-says what_the_kernel_says_of_a_file_is_told
 	try doctor-walks walks_are_put_into_words
 	try_as_root doctor-process process_is_looked_at

@@ -9,7 +9,7 @@ line_of() {
 
 	shift
 	device=$(stat -c %d "$file")
-	printf '%02x:%02x %s 4096 1 %s\n' $((device >> 8 & 0xfff)) \
+	printf '%02x:%02x %s 4096 %s\n' $((device >> 8 & 0xfff)) \
 		$((device & 0xff | device >> 12 & 0xfff00)) "$(stat -c %i "$file")" "$*" \
 		>> "$DEBUGFS/files"
 }
@@ -80,8 +80,16 @@ what_the_kernel_says_of_a_file_is_told() {
 		loaded which the kernel has loaded
 		loading which the kernel is loading
 		evicted which the kernel has evicted
-		without but the kernel found none when it looked; it looks again within a minute
+		unsettled but the file is being written or has just changed, and the kernel waits
 	END
+	: > "$DEBUGFS/files"
+	line_of "$OUT/doctor-program" not resident
+	status 0 doctor "$OUT/doctor-program"
+	has "$OUT/doctor.out" "and the kernel waits for the file's first bytes"
+	: > "$DEBUGFS/files"
+	line_of "$OUT/doctor-program" without
+	status 1 doctor "$OUT/doctor-program"
+	has "$OUT/doctor.out" "problem  $OUT/doctor-program: it has a table in the path, but the kernel found none when it looked; write kernel.unwind_table_path again: sysctl "
 	: > "$DEBUGFS/files"
 	# The newest comes first.
 	line_of "$OUT/doctor-program" refused -74
@@ -96,6 +104,76 @@ what_the_kernel_says_of_a_file_is_told() {
 	rm "$DEBUGFS/files"
 	status 0 doctor "$OUT/doctor-program"
 	has "$OUT/doctor.out" "note     debugfs: there is no /sys/kernel/debug/unwind"
+}
+
+# The kernel uses no table that an index does not name.
+missing_index_is_told() {
+	local remedy
+
+	make_kernel
+	make_program
+	fill "$OUT/doctor-program"
+	status 0 doctor "$OUT/doctor-program"
+	has "$OUT/doctor.out" "ok       $TABLES: its index names 1 tables"
+	rm "$TABLES/index.v4"
+	status 1 doctor "$OUT/doctor-program"
+	has "$OUT/doctor.out" "problem  $TABLES: the kernel uses none of its tables: it has no index; make it as root: sframe index $TABLES"
+	has "$OUT/doctor.out" "problem  $OUT/doctor-program: it has a table that the index of its directory does not name; make the index as root: sframe index $TABLES"
+	# Both remedies work.
+	remedy=$(sed -n 's/.*make the index as root: sframe //p' "$OUT/doctor.out")
+	# shellcheck disable=SC2086 # words
+	"$CHECKED" $remedy
+	status 0 doctor "$OUT/doctor-program"
+	printf 5 | dd bs=1 seek=8 conv=notrunc status=none of="$TABLES/index.v4"
+	status 1 doctor "$OUT/doctor-program"
+	has "$OUT/doctor.out" "the kernel uses none of its tables: its index has another version"
+	"$CHECKED" index --quiet "$TABLES"
+	chmod 664 "$TABLES/index.v4"
+	status 1 doctor "$OUT/doctor-program"
+	has "$OUT/doctor.out" ": others than its owner may write its index; make it as root: "
+	"$CHECKED" index --quiet "$TABLES"
+	chown 65534 "$TABLES/index.v4"
+	status 1 doctor "$OUT/doctor-program"
+	has "$OUT/doctor.out" "its index belongs to another user"
+	"$CHECKED" index --quiet "$TABLES"
+	status 0 doctor "$OUT/doctor-program"
+}
+
+# Its owner may read it, but the kernel would not.
+index_of_a_user_is_told() {
+	local tmp
+
+	make_kernel
+	tmp=$(mktemp -d)
+	chmod 755 "$tmp"
+	cp "$SFRAME" "$tmp/sframe"
+	cp -r "$KERNEL" "$tmp/kernel"
+	mv "$TABLES" "$tmp/tables"
+	echo "$tmp/tables" > "$tmp/kernel/${SYSCTL#"$KERNEL"}"
+	as_user env SFRAME_DOCTOR_ROOT="$tmp/kernel" "$tmp/sframe" doctor true > "$OUT/doctor.out" || :
+	has "$OUT/doctor.out" "ok       $tmp/tables: its index names 0 tables"
+	chown 65534 "$tmp/tables/index.v4"
+	status 1 as_user env SFRAME_DOCTOR_ROOT="$tmp/kernel" "$tmp/sframe" doctor true \
+		> "$OUT/doctor.out"
+	has "$OUT/doctor.out" "problem  $tmp/tables: the kernel uses none of its tables: its index belongs to another user than root; make it as root: sframe index $tmp/tables"
+	rm -rf "$tmp"
+}
+
+# An index of other tables; and a second directory whose index names the table
+index_without_the_table_is_told() {
+	make_kernel
+	make_program
+	fill "$OUT/doctor-program"
+	rm -rf "$OUT/doctor-second"
+	"$CHECKED" cache --quiet --cache-dir "$OUT/doctor-second" /usr/bin/xz
+	cp "$OUT/doctor-second/index.v4" "$TABLES/index.v4"
+	status 1 doctor "$OUT/doctor-program"
+	has "$OUT/doctor.out" "ok       $TABLES: its index names 1 tables"
+	has "$OUT/doctor.out" "a table that the index of its directory does not name; make the index as root: sframe index $TABLES"
+	"$CHECKED" cache --quiet --cache-dir "$OUT/doctor-second" "$OUT/doctor-program"
+	echo "$TABLES:$OUT/doctor-second" > "$SYSCTL"
+	status 0 doctor "$OUT/doctor-program"
+	has "$OUT/doctor.out" "ok       $OUT/doctor-program: it has a table in the path"
 }
 
 walks_are_put_into_words() {
