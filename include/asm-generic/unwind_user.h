@@ -67,9 +67,14 @@ static inline unsigned int arch_unwind_sigframe_register(unsigned int reg)
 	return 0;
 }
 
-static inline const void *arch_unwind_vdso(const struct vm_area_struct *vma, size_t *size)
+static inline const void *arch_unwind_vdso(size_t *size)
 {
 	return NULL;
+}
+
+static inline bool arch_unwind_is_vdso(const struct vm_area_struct *vma)
+{
+	return false;
 }
 
 #endif /* _ASM_GENERIC_UNWIND_USER_H */

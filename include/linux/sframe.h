@@ -9,45 +9,20 @@
 #include <linux/maple_tree.h>
 #include <linux/mm_types.h>
 #include <linux/types.h>
-#include <linux/unwind_files.h>
 
 #include <uapi/linux/sframe.h>
 
 /**
- * enum sframe_origin - how a table came to be registered
- * @SFRAME_PRCTL:      The program registered the table with prctl().
- * @SFRAME_DISCOVERED: The kernel found the table of an object that the program has mapped.
- *		       prctl() may replace it.
- */
-enum sframe_origin {
-	SFRAME_PRCTL,
-	SFRAME_DISCOVERED,
-};
-
-/**
- * struct sframe_index - all tables of a process
- * @private:	Files that may change unseen, which are read for each mapping.
+ * struct sframe_registry - the tables that a process has registered
  * @nr:		Number of entries in @by_text.
- * @seen:	mm->exec_vm at the last discovery; 0 to force another discovery.
- * @generation: unwind_tables_generation at the last discovery.
- * @by_text:	Maps a text range to its entry, see sframe_section_at().  Ranges do not
- *		overlap.
- * @without:	Mappings in which discovery found no table.
- * @nr_without:	Number of entries in @without.  Only writers use it.
- * @rest_until:	Earliest time of the next discovery, in jiffies.
+ * @by_text:	Maps a text range to its table.  Ranges do not overlap.
  *
- * sframe_get_index() publishes the index in mm->sframe, __sframe_exit_mm() frees it.
+ * The first registration publishes the index in mm->sframe, __sframe_exit_mm() frees it.
  * Writers hold the mmap_lock for writing; see kernel/unwind/sframe.c.
  */
-struct sframe_index {
-	struct unwind_private_files	private;
+struct sframe_registry {
 	unsigned int		nr;
-	unsigned long		seen;
-	unsigned int		generation;
 	struct maple_tree	by_text;
-	struct maple_tree	without;
-	unsigned int		nr_without;
-	unsigned long		rest_until;
 };
 
 #ifdef CONFIG_UNWIND_USER_SFRAME

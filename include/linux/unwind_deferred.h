@@ -25,15 +25,12 @@ typedef void (*unwind_client_fn)(struct unwind_client *client,
 
 /**
  * struct unwind_client - a requester of user stacks
- * @callback:	Receives the stacks; NULL for a client that only wants @prepare to be called.
- * @prepare:	Called before each deferred walk that may sleep, for any client, in the
- *		context of that walk; or NULL.
+ * @callback:	Receives the stacks.
  * @max_entries: Maximum number of frames that the client wants; may change at any time.
  * @slot:	Index of the client; unwind_client_register() sets it.
  */
 struct unwind_client {
 	unwind_client_fn	callback;
-	void			(*prepare)(void);
 	unsigned int		max_entries;
 	unsigned int		slot;
 };

@@ -5,18 +5,20 @@
 #ifndef _LINUX_UNWIND_USER_H
 #define _LINUX_UNWIND_USER_H
 
-#include <linux/atomic.h>
+#include <linux/jiffies.h>
 #include <linux/mm_types.h>
+#include <linux/percpu.h>
 #include <linux/sched.h>
 #include <linux/types.h>
 
-#ifdef CONFIG_UNWIND_USER_SFRAME
-#include <linux/sframe.h>
-
-extern atomic_t unwind_tables_generation;
-#endif
-
 struct pt_regs;
+
+#ifdef CONFIG_UNWIND_USER_SFRAME
+extern bool unwind_tables_in_use;
+DECLARE_PER_CPU(unsigned long, unwind_look_time);
+
+void __unwind_user_look_later(struct pt_regs *regs);
+#endif
 
 /**
  * enum unwind_user_access - how a walk may read user memory
@@ -69,12 +71,14 @@ enum unwind_user_end {
  * struct unwind_user_trace - a user stack
  * @entries:	Instruction pointers, innermost frame first.  The caller owns the array.
  * @max:	Number of entries that @entries has room for.
+ * @wait:	Maximum time in jiffies that a deferred walk waits for tables; set to what is left.
  * @nr:		Number of entries in @entries.
  * @end:	Why the walk ended.
  */
 struct unwind_user_trace {
 	u64			*entries;
 	unsigned int		max;
+	long			wait;
 	unsigned int		nr;
 	enum unwind_user_end	end;
 };
@@ -82,60 +86,43 @@ struct unwind_user_trace {
 void unwind_user(struct unwind_user_trace *trace, struct pt_regs *regs,
 		 enum unwind_user_access access);
 
-#if defined(CONFIG_UNWIND_USER_SFRAME) && defined(CONFIG_UNWIND_DEFERRED)
-void unwind_user_discover_later(void);
-#else
-static inline void unwind_user_discover_later(void) { }
-#endif
-
+/**
+ * unwind_user_look_later() - have the current task look on its way back to user space
+ * @regs: The task's user registers.
+ *
+ * Call this where unwind_user_has_tables() is false, for the samples to come.  The task looks
+ * if the file of the innermost frame is not known.  One sample in a jiffy is enough to find
+ * that out.
+ *
+ * Context: Any task, in any context, NMI included.
+ */
+static inline void unwind_user_look_later(struct pt_regs *regs)
+{
 #ifdef CONFIG_UNWIND_USER_SFRAME
-void unwind_user_mapped(struct vm_area_struct *vma);
-#else
-static inline void unwind_user_mapped(struct vm_area_struct *vma) { }
+	unsigned long now = jiffies;
+
+	if (unlikely(this_cpu_read(unwind_look_time) != now))
+		__unwind_user_look_later(regs);
 #endif
+}
 
 /**
- * unwind_user_has_tables() - whether the current task has tables of its code
+ * unwind_user_has_tables() - whether the current task may have tables of its code
  *
- * Without tables, unwind_user() relies on frame pointers, signal frames and guesses.
+ * Without tables, unwind_user() relies on frame pointers, signal frames and guesses.  Call
+ * unwind_user_look_later() then.
  *
  * Context: Any task, any context, NMI included.
- * Return: true if the task has tables.  A task without an mm has none: a kernel thread, or
- * an exiting task that may still have user registers.
+ * Return: true if the task has registered tables, or if tables of files are loaded.  A task
+ * without an mm has none: a kernel thread, or an exiting task that may still have user
+ * registers.
  */
 static inline bool unwind_user_has_tables(void)
 {
 #ifdef CONFIG_UNWIND_USER_SFRAME
 	const struct mm_struct *mm = current->mm;
-	const struct sframe_index *index = mm ? READ_ONCE(mm->sframe) : NULL;
 
-	return index && READ_ONCE(index->nr);
-#else
-	return false;
-#endif
-}
-
-/**
- * unwind_user_is_unseen() - whether the current task may have tables unknown so far
- *
- * Discovery is needed after the task maps or unmaps code.  It is also needed after
- * unwind_tables_generation changes, as objects without a table may have one now.  See
- * unwind_user_discover_later().
- *
- * Context: Any task, any context, NMI included.
- * Return: true if discovery is needed; false for a task without an mm.
- */
-static inline bool unwind_user_is_unseen(void)
-{
-#ifdef CONFIG_UNWIND_USER_SFRAME
-	const struct mm_struct *mm = current->mm;
-	const struct sframe_index *index;
-
-	if (!mm)
-		return false;
-	index = READ_ONCE(mm->sframe);
-	return !index || READ_ONCE(index->seen) != READ_ONCE(mm->exec_vm) ||
-	       READ_ONCE(index->generation) != atomic_read(&unwind_tables_generation);
+	return mm && (READ_ONCE(unwind_tables_in_use) || READ_ONCE(mm->sframe));
 #else
 	return false;
 #endif

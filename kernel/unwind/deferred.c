@@ -36,6 +36,7 @@
 #include <linux/unwind_deferred.h>
 
 #include "deferred_state.h"
+#include "look.h"
 #include "stats.h"
 
 /* Serialises registration. */
@@ -191,8 +192,7 @@ static void unwind_deliver(const struct unwind_user_trace *trace)
 			part.nr = max;
 			part.end = UNWIND_USER_FULL;
 		}
-		if (client->callback)
-			client->callback(client, &part, cookie);
+		client->callback(client, &part, cookie);
 	}
 }
 
@@ -212,31 +212,16 @@ static enum unwind_user_access unwind_access(void)
 	return UNWIND_USER_DEFERRED;
 }
 
-/* Let clients prepare for the walk; they may sleep. */
-static void unwind_prepare(void)
-{
-	struct unwind_client *client;
-	unsigned int slot;
-
-	for (slot = 0; slot < UNWIND_MAX_CLIENTS; slot++) {
-		client = unwind_client_at(slot);
-		if (client && client->prepare)
-			client->prepare();
-	}
-}
-
 /* Walk the stack once, for the maximum number of frames that the requesters want. */
-static void unwind_serve_once(u64 requested)
+static void unwind_serve_once(u64 requested, long *wait)
 {
 	enum unwind_user_access access = unwind_access();
 	struct unwind_user_trace trace = {
 		.max = unwind_wanted_entries(requested),
+		.wait = *wait,
 		.end = UNWIND_USER_FULL,
 	};
 
-	/* A task that was killed makes no more walks that would need it. */
-	if (access == UNWIND_USER_DEFERRED && !fatal_signal_pending(current))
-		unwind_prepare();
 	if (trace.max) {
 		trace.entries = kvmalloc_array(trace.max, sizeof(u64),
 					       GFP_KERNEL | __GFP_NOWARN);
@@ -247,6 +232,7 @@ static void unwind_serve_once(u64 requested)
 			unwind_user_ended(&trace, access);
 		}
 	}
+	*wait = trace.wait;
 	unwind_deliver(&trace);
 	kvfree(trace.entries);
 }
@@ -254,14 +240,15 @@ static void unwind_serve_once(u64 requested)
 /*
  * Deliver the stack to all clients that have requested it.  A client that makes a request
  * during the walk may want more frames than there is room for.  The stack is still the same,
- * so walk it again for that client.  The loop ends because each client is served once.
+ * so walk it again for that client.  The loop ends because each client is served once.  All
+ * walks together wait for tables for @wait jiffies at most.
  */
-static void unwind_serve(void)
+static void unwind_serve(long wait)
 {
 	u64 requested;
 
 	while ((requested = READ_ONCE(current->unwind.state) & UNWIND_REQUESTED))
-		unwind_serve_once(requested);
+		unwind_serve_once(requested, &wait);
 }
 
 static void unwind_work(struct callback_head *head)
@@ -271,7 +258,7 @@ static void unwind_work(struct callback_head *head)
 	 * this run still serves the request.
 	 */
 	unwind_state_clear(&current->unwind.state, UNWIND_QUEUED);
-	unwind_serve();
+	unwind_serve(unwind_look_wait());
 }
 
 /* A forked task starts with a copy of its parent's state: reset it. */
@@ -295,13 +282,13 @@ bool __unwind_deferred_leave_kernel(void)
 /* The work stays queued: it serves requests for the stack of the handler. */
 void __unwind_deferred_signal(void)
 {
-	unwind_serve();
+	unwind_serve(0);
 	unwind_state_next(&current->unwind.state);
 }
 
 void __unwind_deferred_exec(void)
 {
-	unwind_serve();
+	unwind_serve(0);
 }
 
 /* Requests since the last unwind_deferred_exec() were for a stack that no longer exists. */
@@ -317,5 +304,5 @@ void __unwind_deferred_exit(void)
 {
 	/* Refuse new requests first, then serve those that came before. */
 	unwind_state_kill(&current->unwind.state);
-	unwind_serve();
+	unwind_serve(0);
 }

@@ -1,1043 +1,944 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Cache of the unwind tables of files.  The kernel reads and checks the table of a file once,
- * and all processes that map the file share it.
+ * Files of code that the kernel knows, and their tables.
  *
- * A walk never reads a file.  Discovery asks for a file's table, and a worker loads it; until
- * then, walks go on without the table.  The cache identifies a file by its device, its inode
- * and the time of its last change.  A file that changes while the worker reads it gets no
- * table.  If somebody may write to the file, its entry is private: only the mapping for which
- * the worker read the table gets it, and the entry ends with that mapping.
+ * A walk goes from an instruction to the mapping, its file, the inode, and from there to the
+ * rows, all under RCU:
  *
- *	unwind_file	entry of the cache: the file's code, or why it has no table
- *	unwind_segment	a stretch of the file's code, which mappings refer to
- *	unwind_table	the rows of a segment, which may be evicted and loaded again
+ *	mm_mt --> vma --> file --> inode
+ *				     | hash, key
+ *				     v
+ *	                      struct unwind_file --> struct unwind_split --> rows
+ *	                                         --> struct unwind_own   --> rows
  *
- * A file system that never answers delays only its own files.  The workers read one file of
- * each file system at a time, and file systems that a process or another machine serves have
- * a queue of their own.  The size of a table is bounded before memory is allocated.  The
- * memory is charged to the first process that asked for the table.
+ * The kernel knows files, not processes.  So a process costs nothing, and is walked by rows
+ * from its first instruction on if any process has executed its files before.
  *
- * Two things bound the cache: memory pressure, see unwind_files_scan(), and the sysctl
- * kernel.unwind_table_kbytes, see file_make_room().
+ * A known file is an entry that holds nothing: no inode, no file system.  Its key has the
+ * inode's address, which the entry never follows, and the number that i_sequence gives to each
+ * inode for its time in memory.  So an entry can be of an inode that is gone, but never be
+ * taken for one of another inode.  Size and time of the last change tell one content of the
+ * inode from another.
+ *
+ * When a walk meets a file that is not known, the task looks at its files on its way back to
+ * user space: see look.c.  It reads program headers and build-id from resident pages.  That
+ * makes the file known, unless its content may change without a change of the key.
+ *
+ * The split table that root has made for a file comes first, see split.c.  The table that an
+ * object carries itself is asked where that has no row.  It is as hostile as the object, so
+ * it is used only if it is so small that the task can read it in passing.
+ *
+ * Files that others than root may have written have at most half of the entries, and half of the
+ * memory of own tables.  When they have that, they displace each other only.
  */
 
 #include <linux/debugfs.h>
-#include <linux/file.h>
+#include <linux/err.h>
 #include <linux/fs.h>
+#include <linux/futex.h>
 #include <linux/hashtable.h>
-#include <linux/iversion.h>
-#include <linux/magic.h>
-#include <linux/memcontrol.h>
 #include <linux/mm.h>
-#include <linux/pfn.h>
-#include <linux/sched/mm.h>
-#include <linux/sched/signal.h>
+#include <linux/mount.h>
+#include <linux/random.h>
+#include <linux/rculist.h>
+#include <linux/sched.h>
 #include <linux/seq_file.h>
 #include <linux/shmem_fs.h>
-#include <linux/shrinker.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
-#include <linux/sysctl.h>
 #include <linux/timekeeping.h>
-#include <linux/unwind_files.h>
-#include <linux/wait.h>
-#include <linux/workqueue.h>
+#include <linux/uidgid.h>
+#include <linux/unwind_user.h>
+#include <linux/user_namespace.h>
+
+#include <asm/unwind_user.h>
 
 #include "file.h"
+#include "sframe.h"
+#include "split.h"
 #include "stats.h"
+#include "tables.h"
 
-/* Maximum number of files in the cache, with tables or without */
+/* Maximum number of known files, with tables or without; and of those that root does not own */
 #define FILE_MAX_KNOWN		16384
-/* Maximum number of private files of a process */
-#define FILE_MAX_PRIVATE	1024
-/* Maximum number of files that are loaded at a time, per queue */
-#define FILE_MAX_LOADS		8
-/* Time until a file without a table is read again: it may have a valid table by then. */
-#define FILE_AGAIN		(60 * HZ)
-/* A table that a walk has read within this time is not evicted for another table. */
+#define FILE_MAX_OTHERS		(FILE_MAX_KNOWN / 2)
+/* A file whose content or pages are not settled is looked at again after this: at first, at most */
+#define FILE_MIN_AGAIN		max(HZ / 10, 1)
+#define FILE_MAX_AGAIN		(10 * HZ)
+/* Where another machine or a process serves the file, it may change unnoticed for this time. */
+#define FILE_TRUSTED		(10 * HZ)
+/* A known file that a walk has met within this time is not forgotten before others. */
 #define FILE_KEPT		(10 * HZ)
-/* By default, tables may take 1/32 of memory. */
-#define FILE_MEMORY_SHARE	32
-/* A file may change again without a change of its ctime if the ctime is younger than this. */
-#define FILE_FRESH_SECONDS	2
+/* Number of files in use to skip when one has to be forgotten */
+#define FILE_MAX_SKIPPED	16
 
-/* unwind_file::state is one of these, 0, or another error. */
-#define FILE_LOADING	(-EINPROGRESS)
-#define FILE_EVICTED	(-EAGAIN)
+/*
+ * Largest table of its own that an object has, and the most code that the table may be for:
+ * the task reads and decodes it in some 200 microseconds.
+ */
+#define FILE_MAX_OWN_TABLE	SZ_32K
+#define FILE_MAX_OWN_CODE	SZ_16M
+/* Share of all rows that objects' own tables may take: those of root, and those of others */
+#define FILE_OWN_SHARE		16
+
+/* unwind_file::state is one of these, 0, or the error for which the file was refused. */
+#define FILE_WITHOUT		(-ENOENT)
+#define FILE_NO_OBJECT		(-ENOEXEC)
+#define FILE_UNSETTLED		(-ETXTBSY)
+#define FILE_NOT_RESIDENT	(-EAGAIN)
 
 /**
- * struct unwind_file_key - identifies a file and a version of its content
- * @reader:	The private files of the process that the file is loaded for, if the content may
- *		change unnoticed; else NULL.
- * @start:	First address of the mapping that the file is loaded for, if @reader is set.
- * @object:	For an object in memory, its image.  For a file, NULL, or the inode if inode
- *		numbers are not unique in the file system.  Only compared, never dereferenced.
- * @dev:	Device of the file system.
- * @ino:	Inode number.
- * @generation:	Generation of the inode number.
- * @size:	Size of the file or the image in bytes.
- * @version:	The inode's change counter, 0 if the file system has none.  On tmpfs, a shared
- *		mapping that may be written counts as a change.
- * @ctime:	Time of the last change.
+ * struct unwind_file_key - identifies an inode and a version of its content
+ * @inode:	The inode.  Only compared, never dereferenced.
+ * @sequence:	The inode's number, which no other inode has had since boot.
+ * @size:	Size of the file in bytes.
+ * @ctime:	Seconds of the last change.
+ * @ctime_nsec:	Nanoseconds of the last change.
  */
 struct unwind_file_key {
-	struct unwind_private_files	*reader;
-	unsigned long		start;
-	const void		*object;
-	dev_t			dev;
-	u64			ino;
-	u64			generation;
+	const struct inode	*inode;
+	u64			sequence;
 	u64			size;
-	u64			version;
-	struct timespec64	ctime;
+	s64			ctime;
+	u32			ctime_nsec;
 };
 
 /**
- * struct unwind_file - a file in the cache
- * @node:	Entry in unwind_files; unhashed if no lookup may find the file any more.
- * @recent:	Entry in unwind_files_recent while @node is hashed.
- * @private:	Entry in the files of @key.reader while @node is hashed.
- * @end:	First address after the mapping that the file is loaded for.
- * @taken:	The mapping has its table.  No lookup may find the file.
- * @users:	References of the cache, of a load and of callers.
+ * struct unwind_own - the table that an object carries
+ * @tables:	Its rows.
+ * @file:	The known file.
+ * @bytes:	Size of the rows.
+ * @rcu:	Defers freeing until no reader is left.
+ */
+struct unwind_own {
+	struct unwind_tables	tables;
+	struct unwind_file	*file;
+	size_t			bytes;
+	struct rcu_head		rcu;
+};
+
+/**
+ * struct unwind_part - an executable segment of a known file
+ * @offset:	Offset of the segment in the file.
+ * @size:	Its size in the file.
+ */
+struct unwind_part {
+	u64	offset;
+	u64	size;
+};
+
+/**
+ * struct unwind_file - a known file
+ * @node:	Entry in the hash of known files.
+ * @recent:	Entry in the list of its class.
+ * @rcu:	Defers freeing until no reader is left.
  * @key:	Identity of the file.
- * @state:	0 if the file has tables; FILE_*; or the error that says why it has none.
- * @nr_parts:	Number of entries in @parts.
- * @parts:	Stretches of code.  Set by the first load that succeeds, constant from then on.
- * @bytes:	Size of the file's tables in bytes.
- * @generation:	unwind_tables_generation at the last request to load the file.
- * @evict_after: Time in jiffies: if a walk has read a table since, eviction skips the file
- *		once.
- * @object:	The object to read, during a load.
- * @sb:		Superblock of the file in @object; NULL for an image.
- * @work:	Loads the file.
- * @load:	Entry in unwind_files_waiting or unwind_files_loading, during a load.
- * @started:	@work has been queued: the load cannot be cancelled any more.
- *
- * unwind_files_lock protects everything that is not constant.
+ * @dev:	Device of the file system, for people.
+ * @ino:	Inode number, for people.
+ * @state:	0 if the file has a table, FILE_*, or the error for which the file was refused.
+ * @generation: unwind_tables_generation when the file became known.
+ * @again:	Earliest time in jiffies to look again if the file is not settled; see
+ *		file_is_due().
+ * @backoff:	Time in jiffies from one look to the next, if the file is not settled.
+ * @patience:	Nobody waits for the file until then, in jiffies.
+ * @used:	Time in jiffies of the last walk that met the file.
+ * @by_root:	Only root can have written the file.
+ * @is_remote:	The file may change unnoticed.
+ * @nr_parts:	Number of @parts.
+ * @split:	Its split table, or NULL.
+ * @own:	The table that it carries, or NULL.
+ * @parts:	Its executable segments.
  */
 struct unwind_file {
 	struct hlist_node	node;
 	struct list_head	recent;
-	struct hlist_node	private;
-	unsigned long		end;
-	bool			taken;
-	refcount_t		users;
+	struct rcu_head		rcu;
 	struct unwind_file_key	key;
+	dev_t			dev;
+	u64			ino;
 	int			state;
-	unsigned int		nr_parts;
-	struct unwind_part	parts[UNWIND_MAX_PARTS];
-	size_t			bytes;
 	unsigned int		generation;
-	unsigned long		evict_after;
-
-	struct unwind_object	object;
-	struct super_block	*sb;
-	struct work_struct	work;
-	struct list_head	load;
-	bool			started;
+	unsigned long		again;
+	unsigned long		backoff;
+	unsigned long		patience;
+	unsigned long		used;
+	bool			by_root;
+	bool			is_remote;
+	u8			nr_parts;
+	struct unwind_split	*split;
+	struct unwind_own	*own;
+	struct unwind_part	parts[] __counted_by(nr_parts);
 };
 
-/* Protects the files, and the variables up to unwind_files_loading except the sysctl. */
-static DEFINE_SPINLOCK(unwind_files_lock);
-static DEFINE_HASHTABLE(unwind_files, 10);
-/* The same files, most recently used first */
-static LIST_HEAD(unwind_files_recent);
-/* Number of files in unwind_files, and the size of their tables in bytes */
-static unsigned int unwind_files_nr;
-static size_t unwind_files_bytes;
-/* Upper limit of unwind_files_bytes, in KiB: a sysctl, see file_make_room(). */
-static unsigned int unwind_table_kbytes;
-/* Loads that have not been queued yet, indexed by file_is_remote().  None of them may begin. */
-static struct list_head unwind_files_waiting[] = {
-	LIST_HEAD_INIT(unwind_files_waiting[0]),
-	LIST_HEAD_INIT(unwind_files_waiting[1]),
-};
-
-/* Loads that have been queued */
-static struct list_head unwind_files_loading[] = {
-	LIST_HEAD_INIT(unwind_files_loading[0]),
-	LIST_HEAD_INIT(unwind_files_loading[1]),
-};
-
-/* Woken when any load has ended */
-static DECLARE_WAIT_QUEUE_HEAD(unwind_files_loaded);
-/* Indexed by file_is_remote() */
-static struct workqueue_struct *unwind_files_queue[2];
+/* Known files by inode, under unwind_tables_lock as all that follows; readers hold RCU. */
+static DEFINE_HASHTABLE(file_known, 12);
 
 /**
- * unwind_file_put() - release a reference
- * @uf: The file.
- *
- * Context: Any but NMI.
+ * struct file_class - the known files that only root can have written, or all others
+ * @recent:	The files, those that became known last first.
+ * @nr:		Number of files.
+ * @own_bytes:	Size of the rows of their own tables.
  */
-void unwind_file_put(struct unwind_file *uf)
-{
-	if (!refcount_dec_and_test(&uf->users))
-		return;
-	unwind_free_parts(uf->parts, uf->nr_parts);
-	kfree(uf);
-}
+struct file_class {
+	struct list_head	recent;
+	unsigned int		nr;
+	size_t			own_bytes;
+};
+
+/* Indexed by unwind_file::by_root */
+static struct file_class file_classes[] = {
+	{ .recent = LIST_HEAD_INIT(file_classes[0].recent) },
+	{ .recent = LIST_HEAD_INIT(file_classes[1].recent) },
+};
+
+/* The vDSO, which is no file; NULL before it is known */
+static struct unwind_file *file_vdso;
 
 /*
- * Whether the file may change without a change of its key.  Only the first write through a
- * mapping sets the ctime, on tmpfs not even that one does, and hugetlbfs never sets it.
+ * Read the key of @inode as it is now.  In NMI, the fields may be in the middle of a change:
+ * then the key differs from all others, or is that of the time before or after.
  */
-static bool file_may_change_unseen(struct inode *inode)
+static void file_read_key(const struct inode *inode, struct unwind_file_key *key)
 {
-	return inode_is_open_for_write(inode) || mapping_writably_mapped(inode->i_mapping) ||
-	       inode->i_sb->s_magic == HUGETLBFS_MAGIC ||
-	       ktime_get_real_seconds() - inode_get_ctime_sec(inode) < FILE_FRESH_SECONDS;
-}
-
-/* Set @key to the key of @file as it is now, without a reader. */
-static void file_read_key(struct file *file, struct unwind_file_key *key)
-{
-	struct inode *inode = file_inode(file);
-
-	/* Keys are compared byte by byte, padding included. */
-	memset(key, 0, sizeof(*key));
-	/*
-	 * Each btrfs subvolume numbers its own inodes, so add the inode's address.  Other file
-	 * systems do not need it, and there it would change when the inode is dropped and read
-	 * again.
-	 */
-	if (inode->i_sb->s_magic == BTRFS_SUPER_MAGIC)
-		key->object = inode;
-	key->dev = inode->i_sb->s_dev;
-	key->ino = inode->i_ino;
-	key->generation = inode->i_generation;
+	key->inode = inode;
+	key->sequence = atomic64_read(&inode->i_sequence);
 	key->size = i_size_read(inode);
-	/* A memfd has no superblock that says so, but shmem_mmap() counts there, too. */
-	if (IS_I_VERSION(inode) || shmem_mapping(inode->i_mapping))
-		key->version = inode_query_iversion(inode);
-	key->ctime = inode_get_ctime(inode);
+	key->ctime = READ_ONCE(inode->i_ctime_sec);
+	key->ctime_nsec = READ_ONCE(inode->i_ctime_nsec);
 }
 
 static bool file_key_is(const struct unwind_file_key *a, const struct unwind_file_key *b)
 {
-	return !memcmp(a, b, sizeof(*a));
+	return a->inode == b->inode && a->sequence == b->sequence && a->size == b->size &&
+	       a->ctime == b->ctime && a->ctime_nsec == b->ctime_nsec;
 }
 
-static unsigned long file_hash_of(const struct unwind_file_key *key)
+/* Find what is known of @inode, at whatever time.  The caller holds RCU. */
+static struct unwind_file *file_find(const struct inode *inode)
 {
-	unsigned long object = key->dev ? key->ino : (unsigned long)key->object;
+	struct unwind_file *file;
 
-	return object + (unsigned long)key->reader + key->start;
-}
-
-/* Whether a process or another machine may serve the file system. */
-static bool file_is_remote(const struct super_block *sb)
-{
-	if (!sb || sb->s_bdev)
-		return false;
-	return sb->s_magic != TMPFS_MAGIC && sb->s_magic != RAMFS_MAGIC &&
-	       sb->s_magic != BTRFS_SUPER_MAGIC;
-}
-
-static void file_look_again(struct work_struct *work)
-{
-	unwind_tables_look_again();
-}
-
-static DECLARE_DELAYED_WORK(unwind_files_again, file_look_again);
-
-/* Release what the load of @uf held, except its reference on @uf; the lock is held. */
-static void file_end_load(struct unwind_file *uf)
-{
-	if (uf->object.file)
-		fput(uf->object.file);
-	mem_cgroup_put(uf->object.memcg);
-	uf->object = (struct unwind_object){ };
-	list_del(&uf->load);
-}
-
-/* Cancel the load of @uf, which has not started; the lock is held. */
-static void file_cancel_load(struct unwind_file *uf)
-{
-	file_end_load(uf);
-	/* Pairs with unwind_file_state(). */
-	smp_store_release(&uf->state, -ESTALE);
-	unwind_count(UNWIND_FILES_REFUSED);
-	schedule_delayed_work(&unwind_files_again, FILE_AGAIN);
-	wake_up_all(&unwind_files_loaded);
-	unwind_file_put(uf);
-}
-
-/*
- * Free the tables of @uf; the lock is held.  A table refers to nothing else, so kvfree_rcu() can
- * free it.
- */
-static void file_drop_tables(struct unwind_file *uf)
-{
-	unsigned int i;
-
-	for (i = 0; i < uf->nr_parts; i++) {
-		struct unwind_segment *segment = uf->parts[i].segment;
-		struct unwind_table *table;
-
-		if (!segment)
-			continue;
-		table = rcu_replace_pointer(segment->table, NULL,
-					    lockdep_is_held(&unwind_files_lock));
-		if (table)
-			kvfree_rcu(table, rcu);
-	}
-	uf->state = FILE_EVICTED;
-	unwind_files_bytes -= uf->bytes;
-	uf->bytes = 0;
-}
-
-/*
- * Remove @uf from the cache; the lock is held.  Mappings may still refer to its segments.  The
- * tables are evicted first, because nothing could evict or count them later.  A walk that
- * misses them has the file added again.
- */
-static void file_unhash(struct unwind_file *uf)
-{
-	if (hlist_unhashed(&uf->node))
-		return;
-	if (!uf->state) {
-		file_drop_tables(uf);
-		WRITE_ONCE(uf->state, -ESTALE);
-	}
-	if (uf->state == FILE_LOADING && !uf->started)
-		file_cancel_load(uf);
-	hash_del(&uf->node);
-	list_del(&uf->recent);
-	if (uf->key.reader) {
-		hlist_del(&uf->private);
-		uf->key.reader->nr--;
-	}
-	unwind_files_nr--;
-	unwind_file_put(uf);
-}
-
-/* Evict the tables of @uf, which may end @uf; the lock is held. */
-static void file_evict(struct unwind_file *uf)
-{
-	file_drop_tables(uf);
-	unwind_count(UNWIND_FILES_EVICTED);
-	/* Nobody could have these tables loaded again. */
-	if (uf->taken)
-		file_unhash(uf);
-}
-
-/* Time at which a walk last read any table of @uf. */
-static unsigned long file_used(const struct unwind_file *uf)
-{
-	unsigned long used = uf->evict_after;
-	unsigned int i;
-
-	for (i = 0; i < uf->nr_parts; i++) {
-		const struct unwind_segment *segment = uf->parts[i].segment;
-
-		if (segment && time_after(READ_ONCE(segment->used), used))
-			used = READ_ONCE(segment->used);
-	}
-	return used;
-}
-
-/*
- * Evict up to @nr files, least recently used first.  A file whose tables a walk has read
- * since the last scan stays and moves to the front.  Returns the number of evicted files.
- */
-static unsigned long file_evict_some(unsigned long nr)
-{
-	struct unwind_file *uf, *next;
-	unsigned long evicted = 0, used;
-
-	spin_lock(&unwind_files_lock);
-	list_for_each_entry_safe_reverse(uf, next, &unwind_files_recent, recent) {
-		if (evicted == nr)
-			break;
-		if (uf->state)
-			continue;
-		used = file_used(uf);
-		if (time_after(used, uf->evict_after)) {
-			uf->evict_after = used;
-			list_move(&uf->recent, &unwind_files_recent);
-			continue;
-		}
-		file_evict(uf);
-		evicted++;
-	}
-	spin_unlock(&unwind_files_lock);
-	return evicted;
-}
-
-/* Whether the limit allows @bytes more; the lock is held. */
-static bool file_has_room(size_t bytes)
-{
-	u64 limit = (u64)READ_ONCE(unwind_table_kbytes) * SZ_1K;
-
-	return unwind_files_bytes + bytes <= limit;
-}
-
-/*
- * Evict files, least recently used first, until the limit allows @bytes more.  Files whose
- * tables a walk has read within the last @kept jiffies stay: if the tables in use exceed the
- * limit, they must not evict each other in turns.  Returns whether there is room now; if not,
- * the caller refuses the new table.  The lock is held.
- */
-static bool file_make_room(size_t bytes, unsigned long kept)
-{
-	struct unwind_file *uf, *next;
-
-	list_for_each_entry_safe_reverse(uf, next, &unwind_files_recent, recent) {
-		if (file_has_room(bytes))
-			break;
-		if (!uf->state && time_after_eq(jiffies, file_used(uf) + kept))
-			file_evict(uf);
-	}
-	return file_has_room(bytes);
-}
-
-static unsigned long unwind_files_count(struct shrinker *shrinker, struct shrink_control *sc)
-{
-	return READ_ONCE(unwind_files_bytes) ? READ_ONCE(unwind_files_nr) : SHRINK_EMPTY;
-}
-
-/* Attached tables may be evicted, too: the next lookup has them loaded again. */
-static unsigned long unwind_files_scan(struct shrinker *shrinker, struct shrink_control *sc)
-{
-	return file_evict_some(sc->nr_to_scan) ?: SHRINK_STOP;
-}
-
-/* Remove the least recently used files from a cache that has too many; the lock is held. */
-static void file_bound_known(void)
-{
-	while (unwind_files_nr > FILE_MAX_KNOWN)
-		file_unhash(list_last_entry(&unwind_files_recent, struct unwind_file, recent));
-}
-
-/*
- * Move the tables of @parts to the segments of an evicted file, which mappings refer to.
- * Fails if @parts are not the same stretches of code.
- */
-static int file_restore_parts(struct unwind_file *uf, struct unwind_part *parts, unsigned int nr)
-{
-	unsigned int i;
-
-	if (nr != uf->nr_parts)
-		return -ESTALE;
-	for (i = 0; i < nr; i++)
-		if (parts[i].offset != uf->parts[i].offset || parts[i].size != uf->parts[i].size ||
-		    !parts[i].segment != !uf->parts[i].segment)
-			return -ESTALE;
-	for (i = 0; i < nr; i++) {
-		if (!parts[i].segment)
-			continue;
-		rcu_assign_pointer(uf->parts[i].segment->table,
-				   rcu_replace_pointer(parts[i].segment->table, NULL, true));
-	}
-	return 0;
-}
-
-/* Size of the tables of @parts in bytes.  No reader can see @parts yet. */
-static size_t file_parts_size(const struct unwind_part *parts, unsigned int nr)
-{
-	size_t size = 0;
-
-	while (nr--)
-		if (parts[nr].segment)
-			size += rcu_dereference_protected(parts[nr].segment->table, true)->size;
-	return size;
-}
-
-/*
- * Finish a load: take over @parts, or the error in @ret.  Returns 0 or the error that counts.
- * The lock is held.
- */
-static int file_loaded(struct unwind_file *uf, struct unwind_part *parts, int ret)
-{
-	unsigned int nr = ret < 0 ? 0 : ret;
-	size_t bytes = file_parts_size(parts, nr);
-
-	/* The cache forgot the file during the load, so nothing could evict these tables. */
-	if (ret > 0 && hlist_unhashed(&uf->node))
-		ret = -ESTALE;
-	if (ret > 0 && !file_make_room(bytes, FILE_KEPT))
-		ret = -ENOSPC;
-	if (ret > 0 && uf->nr_parts) {
-		ret = file_restore_parts(uf, parts, nr);
-	} else if (ret > 0) {
-		memcpy(uf->parts, parts, nr * sizeof(*parts));
-		memset(parts, 0, nr * sizeof(*parts));
-		uf->nr_parts = nr;
-		ret = 0;
-	}
-	/* Pairs with unwind_file_state(). */
-	smp_store_release(&uf->state, ret);
-	if (!ret) {
-		uf->bytes = bytes;
-		unwind_files_bytes += bytes;
-	}
-	uf->evict_after = jiffies;
-	/* These errors say nothing about the file: forget it, so that it can be read again. */
-	if (ret == -ENOMEM || ret == -ESTALE || ret == -EINTR)
-		file_unhash(uf);
-	return ret;
-}
-
-/* Whether @uf is the entry of @file as it is now. */
-static bool file_is_unchanged(const struct unwind_file *uf, struct file *file)
-{
-	struct unwind_file_key key;
-
-	file_read_key(file, &key);
-	key.reader = uf->key.reader;
-	key.start = uf->key.start;
-	return file_key_is(&key, &uf->key);
-}
-
-/* The result of a load that returned @ret: -ESTALE if the file has changed meanwhile. */
-static int file_check_key(const struct unwind_file *uf, int ret)
-{
-	struct file *file = uf->object.file;
-
-	if (!file)
-		return ret;
-	if (!file_is_unchanged(uf, file) ||
-	    (!uf->key.reader && file_may_change_unseen(file_inode(file))))
-		return -ESTALE;
-	/* This error is the file system's own: do not retry as for a change. */
-	return ret == -ESTALE ? -EIO : ret;
-}
-
-static void file_start_next(bool remote);
-
-static void file_load(struct work_struct *work)
-{
-	struct unwind_file *uf = container_of(work, struct unwind_file, work);
-	struct unwind_part parts[UNWIND_MAX_PARTS] = { };
-	/* The file pins the superblock only until the load ends. */
-	bool remote = file_is_remote(uf->sb);
-	unsigned int nr;
-	int ret;
-
-	ret = unwind_load_parts(&uf->object, parts);
-	nr = ret < 0 ? 0 : ret;
-	ret = file_check_key(uf, ret);
-
-	scoped_guard(spinlock, &unwind_files_lock) {
-		file_end_load(uf);
-		ret = file_loaded(uf, parts, ret);
-		file_start_next(remote);
-	}
-	unwind_free_parts(parts, nr);
-	unwind_count(!ret ? UNWIND_FILES_LOADED :
-		     ret == -ENOENT || ret == -ENOEXEC ? UNWIND_FILES_WITHOUT :
-		     UNWIND_FILES_REFUSED);
-	/* Have discovery look at the file again later. */
-	if (ret)
-		schedule_delayed_work(&unwind_files_again, FILE_AGAIN);
-	wake_up_all(&unwind_files_loaded);
-	unwind_file_put(uf);
-}
-
-/* Whether another load has to end before the load of @waiting may begin; the lock is held. */
-static bool file_has_to_wait(const struct unwind_file *waiting, bool remote)
-{
-	const struct unwind_file *uf;
-	unsigned int nr = 0;
-
-	list_for_each_entry(uf, &unwind_files_loading[remote], load) {
-		if (uf->sb == waiting->sb)
-			return true;
-		nr++;
-	}
-	return nr >= FILE_MAX_LOADS;
-}
-
-/* Start the load of @uf, which waits, if it may begin; the lock is held. */
-static bool file_start(struct unwind_file *uf, bool remote)
-{
-	if (file_has_to_wait(uf, remote))
-		return false;
-	list_move_tail(&uf->load, &unwind_files_loading[remote]);
-	uf->started = true;
-	queue_work(unwind_files_queue[remote], &uf->work);
-	return true;
-}
-
-/*
- * Start another load after one has ended; the lock is held.  No second load may begin: either
- * the first takes the only place that is free, or it is of the file system of the load that
- * has ended.
- */
-static void file_start_next(bool remote)
-{
-	struct unwind_file *uf;
-
-	list_for_each_entry(uf, &unwind_files_waiting[remote], load)
-		if (file_start(uf, remote))
-			return;
-}
-
-/* Have @uf loaded; the lock is held. */
-static void file_request(struct unwind_file *uf, struct file *file, const void *image)
-{
-	bool remote;
-
-	uf->state = FILE_LOADING;
-	uf->generation = atomic_read(&unwind_tables_generation);
-	uf->object = (struct unwind_object){
-		.file  = file ? get_file(file) : NULL,
-		.image = image,
-		.size  = uf->key.size,
-		.memcg = get_mem_cgroup_from_mm(current->mm),
-	};
-	uf->sb = file ? file_inode(file)->i_sb : NULL;
-	remote = file_is_remote(uf->sb);
-	uf->started = false;
-	refcount_inc(&uf->users);
-	list_add_tail(&uf->load, &unwind_files_waiting[remote]);
-	file_start(uf, remote);
-}
-
-/* Whether @uf had no usable table when it was read, and may have one now; the lock is held. */
-static bool file_is_outdated(const struct unwind_file *uf)
-{
-	return uf->state && uf->state != FILE_LOADING &&
-	       uf->generation != atomic_read(&unwind_tables_generation);
-}
-
-/**
- * unwind_file_is_outdated() - whether a file without a table may have one by now
- * @uf: The file.
- *
- * Context: Any but NMI.
- * Return: true if the file has no table and was requested before the last call of
- * unwind_tables_look_again().
- */
-bool unwind_file_is_outdated(const struct unwind_file *uf)
-{
-	bool outdated;
-
-	spin_lock(&unwind_files_lock);
-	outdated = file_is_outdated(uf);
-	spin_unlock(&unwind_files_lock);
-	return outdated;
-}
-
-static struct unwind_file *file_find(const struct unwind_file_key *key)
-{
-	struct unwind_file *uf;
-
-	hash_for_each_possible(unwind_files, uf, node, file_hash_of(key))
-		if (!uf->taken && file_key_is(&uf->key, key))
-			return uf;
+	hash_for_each_possible_rcu(file_known, file, node, (unsigned long)inode)
+		if (file->key.inode == inode)
+			return file;
 	return NULL;
 }
 
-/* @end counts only if @key has a reader. */
-static struct unwind_file *file_alloc(const struct unwind_file_key *key, unsigned long end)
+/* Whether the content or the pages of the file were not settled when the task looked. */
+static bool file_is_unsettled(const struct unwind_file *file)
 {
-	struct unwind_file *uf = kzalloc(sizeof(*uf), UNWIND_GFP_PROFILED);
-
-	if (uf) {
-		/* The caller's reference */
-		refcount_set(&uf->users, 1);
-		uf->key = *key;
-		uf->end = end;
-		uf->state = FILE_EVICTED;
-		INIT_WORK(&uf->work, file_load);
-	}
-	return uf;
+	return file->state == FILE_UNSETTLED || file->state == FILE_NOT_RESIDENT;
 }
 
-/* Add @uf to the cache, which takes a reference of its own; the lock is held. */
-static void file_hash(struct unwind_file *uf)
+/* The same, unless @key is of an inode that has come in place of that one. */
+static bool file_is_still_unsettled(const struct unwind_file *file,
+				    const struct unwind_file_key *key)
 {
-	refcount_inc(&uf->users);
-	hash_add(unwind_files, &uf->node, file_hash_of(&uf->key));
-	list_add(&uf->recent, &unwind_files_recent);
-	if (uf->key.reader) {
-		hlist_add_head(&uf->private, &uf->key.reader->files);
-		uf->key.reader->nr++;
-	}
-	unwind_files_nr++;
-	file_bound_known();
-}
-
-/* Whether the process of @key has too many private files for another one; the lock is held. */
-static bool file_is_too_much(const struct unwind_file_key *key)
-{
-	return key->reader && key->reader->nr >= FILE_MAX_PRIVATE;
+	return file_is_unsettled(file) && file->key.sequence == key->sequence;
 }
 
 /*
- * Find the file of @key, or else add @new, and have it loaded if necessary; the lock is held.
- * Returns the file with a reference for the caller; NULL if there is neither.
+ * Whether the task has to look at the inode with @key, of which @file is known.  If its content
+ * does not settle, looks become rare, so that they cost a process little however often it is
+ * sampled.
  */
-static struct unwind_file *file_find_or_add(const struct unwind_file_key *key,
-					    struct unwind_file *new, struct file *file,
-					    const void *image)
+static bool file_is_due(const struct unwind_file *file, const struct unwind_file_key *key)
 {
-	struct unwind_file *uf = file_find(key);
-
-	if (uf) {
-		refcount_inc(&uf->users);
-		list_move(&uf->recent, &unwind_files_recent);
-	} else if (new && !file_is_too_much(key)) {
-		uf = new;
-		file_hash(uf);
-	}
-	if (uf && (uf->state == FILE_EVICTED || file_is_outdated(uf)))
-		file_request(uf, file, image);
-	return uf;
+	if (file_is_still_unsettled(file, key))
+		return time_after_eq(jiffies, READ_ONCE(file->again));
+	if (!file_key_is(&file->key, key) ||
+	    (file->is_remote && time_after_eq(jiffies, READ_ONCE(file->again))))
+		return true;
+	if (file->split)
+		return READ_ONCE(file->split->state) && unwind_split_is_due(file->split);
+	return file->generation != atomic_read(&unwind_tables_generation);
 }
 
-static struct unwind_file *file_get(const struct unwind_file_key *key, unsigned long end,
-				    struct file *file, const void *image)
+/* Whether @vma maps code of a file. */
+static bool file_is_code(const struct vm_area_struct *vma)
 {
-	struct unwind_file *new, *uf;
+	unsigned long flags = READ_ONCE(vma->vm_flags);
 
-	/* unwind_files_init() failed. */
-	if (!unwind_files_queue[0] || !unwind_files_queue[1])
-		return NULL;
-	scoped_guard(spinlock, &unwind_files_lock)
-		uf = file_find_or_add(key, NULL, file, image);
-	if (uf)
-		return uf;
-	new = file_alloc(key, end);
-	if (!new)
-		return NULL;
-	scoped_guard(spinlock, &unwind_files_lock)
-		uf = file_find_or_add(key, new, file, image);
-	if (uf != new)
-		kfree(new);
-	return uf;
+	return vma->vm_file && (flags & (VM_EXEC | VM_IO | VM_PFNMAP | VM_HUGETLB)) == VM_EXEC;
+}
+
+/*
+ * Find what is known of the file that @vma maps, and set @key to the key of its inode now.
+ * Returns NULL if nothing is known.  The caller holds RCU, so the inode is not freed: once @vma
+ * is unmapped, its file may be recycled for another inode, but both are freed by RCU.  Only an
+ * inode that is known is dereferenced.
+ */
+static struct unwind_file *file_of(const struct vm_area_struct *vma, struct unwind_file_key *key)
+{
+	const struct inode *inode = READ_ONCE(vma->vm_file->f_inode);
+	struct unwind_file *file = file_find(inode);
+
+	if (file)
+		file_read_key(inode, key);
+	return file;
 }
 
 /**
- * unwind_file_get() - get a file of the cache
- * @file: A regular file, open for reading.
- * @reader: The private files of the process that maps @file.
- * @start: First address of the mapping.
- * @end: First address after the mapping.
+ * unwind_file_is_unknown() - whether the task should look at the file of a mapping
+ * @vma: A mapping of the current process.
+ * @how: Why the task looks.
  *
- * If the file's tables are not loaded, this requests the load but does not wait for it; see
- * unwind_file_wait().  If the file may change unseen, the caller calls unwind_file_unmapped()
- * before the mapping ends.
- *
- * Context: Process context, may sleep, but only for memory.  The task has an mm, which is
- * charged for the memory; its mmap_lock is held.
- * Return: The file, for unwind_file_put(); or NULL if there is no memory, or if the process has
- * too many files that may change unseen.
+ * Context: Any, NMI included.  The caller holds RCU.
+ * Return: true if @vma maps code of a file that is not known, or whose rows are missing.
  */
-struct unwind_file *unwind_file_get(struct file *file, struct unwind_private_files *reader,
-				    unsigned long start, unsigned long end)
+bool unwind_file_is_unknown(const struct vm_area_struct *vma, enum unwind_look how)
 {
+	const struct unwind_file *file;
 	struct unwind_file_key key;
 
-	file_read_key(file, &key);
-	if (file_may_change_unseen(file_inode(file))) {
-		key.reader = reader;
-		key.start = start;
-	}
-	return file_get(&key, end, file, NULL);
+	if (!file_is_code(vma))
+		return false;
+	file = file_of(vma, &key);
+	if (file && file_is_still_unsettled(file, &key) && how != UNWIND_LOOK_ONCE)
+		return time_after_eq(jiffies, READ_ONCE(file->patience));
+	return !file || file_is_due(file, &key);
 }
 
-/**
- * unwind_file_get_image() - get the cache entry of an object in the kernel's memory
- * @image: The object, which is never freed.
- * @size: Size of @image in bytes.
- *
- * Context: Process context, may sleep, but only for memory.  The task has an mm, which is
- * charged for the memory.
- * Return: The entry, for unwind_file_put(); or NULL if there is no memory.
- */
-struct unwind_file *unwind_file_get_image(const void *image, size_t size)
+/* Find the file of @vma whose rows a walk may use, and note whether a look is due. */
+static const struct unwind_file *file_use(struct sframe_cursor *cursor, unsigned long ip,
+					  const struct vm_area_struct *vma)
 {
+	unsigned long now = jiffies;
 	struct unwind_file_key key;
+	struct unwind_file *file;
 
-	memset(&key, 0, sizeof(key));
-	key.object = image;
-	key.size = size;
-	return file_get(&key, 0, NULL, image);
+	if (!vma->vm_file)
+		return arch_unwind_is_vdso(vma) ? READ_ONCE(file_vdso) : NULL;
+	if (!file_is_code(vma))
+		return NULL;
+	file = file_of(vma, &key);
+	if (unlikely(!file || file_is_due(file, &key)) && !cursor->look)
+		cursor->look = ip;
+	if (!file || !file_key_is(&file->key, &key))
+		return NULL;
+	if (READ_ONCE(file->used) != now)
+		WRITE_ONCE(file->used, now);
+	return file;
 }
 
-/**
- * unwind_file_state() - whether the tables of a file have been loaded
- * @uf: The file.
- *
- * Context: Any.
- * Return: 0 if the tables are loaded; -EINPROGRESS if they are not loaded yet; -ENOENT if the
- * file has no table; -ENOEXEC if the file is no ELF object; other errors if its table was
- * refused.
- */
-int unwind_file_state(const struct unwind_file *uf)
+/* Get the rows of part @nr of @file: first those to ask, and in *@own those to ask after them. */
+static const struct unwind_table *file_rows(const struct unwind_file *file, unsigned int nr,
+					    const struct unwind_table **own)
 {
-	/* Pairs with file_loaded(). */
-	int state = smp_load_acquire(&uf->state);
+	const struct unwind_table *rows = NULL;
 
-	/* The table was evicted right after its load: callers cannot use it yet, either. */
-	return state == FILE_EVICTED ? FILE_LOADING : state;
+	*own = file->own ? unwind_tables_use(&file->own->tables, nr) : NULL;
+	if (file->split)
+		rows = unwind_tables_use(&file->split->tables, nr);
+	return rows ?: *own;
 }
 
-/**
- * unwind_file_wait() - wait for the tables of a file to be loaded
- * @uf: The file.
- * @left: Maximum time to wait, in jiffies; set to the time that is left of it.
- *
- * Context: Process context, may sleep.
- * Return: The result of unwind_file_state(); -EINPROGRESS if the time ran out or the task was
- * killed.
- */
-int unwind_file_wait(struct unwind_file *uf, long *left)
+/* No table covers [@first, @last].  Returns @error. */
+static int file_no_rows(struct sframe_cursor *cursor, unsigned long first, unsigned long last,
+			int error)
 {
-	DEFINE_WAIT(wait);
-	int state;
-
-	for (;;) {
-		/* Suspend must not wait for a file, and only a fatal signal ends the wait. */
-		prepare_to_wait(&unwind_files_loaded, &wait, TASK_KILLABLE | TASK_FREEZABLE);
-		state = unwind_file_state(uf);
-		if (state != FILE_LOADING || *left <= 0 || fatal_signal_pending(current))
-			break;
-		*left = schedule_timeout(*left);
-	}
-	finish_wait(&unwind_files_loaded, &wait);
-	return state;
+	cursor->gap_start = first;
+	/* All addresses are a gap whose size wraps to 0. */
+	cursor->gap_size = last - first + 1 ?: ULONG_MAX;
+	return error;
 }
 
-/**
- * unwind_file_find() - find the part of a file that a mapping contains
- * @uf: A file that has been loaded.
- * @offset: Offset of the mapping in the file.
- * @size: Size of the mapping.
- * @part: Set to the part of which the mapping has most, with a reference on its segment.  Two
- *	parts may share a page, which the file has once and each of their mappings.
- *
- * Return: 0; -ENOENT if the file's table does not cover the mapping.
- */
-int unwind_file_find(struct unwind_file *uf, u64 offset, u64 size, struct unwind_part *part)
+/* Find the rows of @ip, which is at @offset in @file and mapped with [@first, @last]. */
+static int file_seek_part(struct sframe_cursor *cursor, const struct unwind_file *file, u64 offset,
+			  unsigned long ip, unsigned long first, unsigned long last)
 {
-	u64 from, to, most = 0;
+	const struct unwind_table *rows;
+	unsigned long before;
 	unsigned int i;
 
-	for (i = 0; i < uf->nr_parts; i++) {
-		from = max(offset, uf->parts[i].offset);
-		to = min(offset + size, uf->parts[i].offset + uf->parts[i].size);
-		if (!uf->parts[i].segment || to <= from || to - from <= most)
-			continue;
-		most = to - from;
-		*part = uf->parts[i];
-	}
-	if (!most)
-		return -ENOENT;
-	unwind_segment_get(part->segment);
+	for (i = 0; i < file->nr_parts; i++)
+		if (offset - file->parts[i].offset < file->parts[i].size)
+			break;
+	/* Other code of the mapping may have rows. */
+	if (i == file->nr_parts)
+		return file_no_rows(cursor, ip, ip, file->state ? -ENXIO : -ENOENT);
+	rows = file_rows(file, i, &cursor->own);
+	if (!rows && file->nr_parts > 1)
+		return file_no_rows(cursor, ip, ip, -ENXIO);
+	if (!rows)
+		return file_no_rows(cursor, first, last, -ENXIO);
+	offset -= file->parts[i].offset;
+	if (offset >= rows->text_size)
+		return file_no_rows(cursor, ip, ip, -ENOENT);
+	/* The mapping may begin amid the part, or the part amid the mapping. */
+	before = min_t(u64, offset, ip - first);
+	cursor->table = rows;
+	cursor->start = ip - before;
+	cursor->offset = offset - before;
+	cursor->size = min_t(u64, last - cursor->start + 1, rows->text_size - cursor->offset);
 	return 0;
-}
-
-/**
- * unwind_file_is_usable() - whether a mapping may have the tables that were requested for it
- * @uf: A file that has been loaded.
- * @file: The file that is mapped; NULL for an object in the kernel's memory.
- *
- * Context: Process context, the mmap_lock held for writing.
- * Return: false if the file has changed since the request; if the file may change unseen and
- * the mapping ended meanwhile; or if another thread has attached the tables.
- */
-bool unwind_file_is_usable(const struct unwind_file *uf, struct file *file)
-{
-	bool usable;
-
-	if (file && !file_is_unchanged(uf, file))
-		return false;
-	if (!uf->key.reader)
-		return true;
-	spin_lock(&unwind_files_lock);
-	usable = !hlist_unhashed(&uf->node) && !uf->taken;
-	spin_unlock(&unwind_files_lock);
-	return usable;
-}
-
-/**
- * unwind_file_take() - remember that a mapping uses the tables that were requested for it
- * @uf: A usable file.
- *
- * No other mapping gets a file that may change unseen.  Other files are shared.
- *
- * Context: Process context, the mmap_lock held for writing.
- */
-void unwind_file_take(struct unwind_file *uf)
-{
-	if (!uf->key.reader)
-		return;
-	spin_lock(&unwind_files_lock);
-	uf->taken = true;
-	spin_unlock(&unwind_files_lock);
-}
-
-/**
- * unwind_file_done() - drop a private file that no mapping has taken
- * @uf: The file, which the caller will not use.
- *
- * The next unwind_file_get() of such a file has it loaded again.  Other files stay.
- *
- * Context: Process context.
- */
-void unwind_file_done(struct unwind_file *uf)
-{
-	if (!uf->key.reader)
-		return;
-	spin_lock(&unwind_files_lock);
-	if (!uf->taken)
-		file_unhash(uf);
-	spin_unlock(&unwind_files_lock);
-}
-
-/**
- * unwind_file_unmapped() - drop the private files of mappings that end
- * @reader: The private files of the process.
- * @start: First address that is unmapped.
- * @end: First address after it that stays mapped.
- *
- * Such a file may change before the process maps it again.
- *
- * Context: Process context, the mmap_lock held for writing.
- */
-void unwind_file_unmapped(struct unwind_private_files *reader, unsigned long start,
-			  unsigned long end)
-{
-	struct unwind_file *uf;
-	struct hlist_node *next;
-
-	/* Adding a file takes the mmap_lock. */
-	if (hlist_empty(&reader->files))
-		return;
-	spin_lock(&unwind_files_lock);
-	hlist_for_each_entry_safe(uf, next, &reader->files, private)
-		if (uf->key.start < end && start < uf->end)
-			file_unhash(uf);
-	spin_unlock(&unwind_files_lock);
-}
-
-/**
- * unwind_forget_super() - drop the files of a file system that is unmounted
- * @sb: The superblock, which has no inodes any more.
- *
- * Another file system may get its device number.
- *
- * Context: Process context.
- */
-void unwind_forget_super(struct super_block *sb)
-{
-	struct unwind_file *uf, *next;
-
-	spin_lock(&unwind_files_lock);
-	list_for_each_entry_safe(uf, next, &unwind_files_recent, recent)
-		if (uf->key.dev == sb->s_dev)
-			file_unhash(uf);
-	spin_unlock(&unwind_files_lock);
 }
 
 /*
- * Any write, even of the same value, makes the kernel try again to load the tables that it
- * has refused for lack of room.
+ * Whether @vma is what the tree has at [@mas->index, @mas->last], and not in the middle of a
+ * split or a merge, when its fields may not fit together.  Sets @offset to the offset in the file
+ * of its first address.  The start may differ while the offset changes, see commit_merge(), so
+ * read it before and after that.
  */
-static int unwind_table_kbytes_sysctl(const struct ctl_table *table, int write, void *buffer,
-				      size_t *len, loff_t *pos)
+static bool file_mapping_is_stable(const struct vm_area_struct *vma, const struct ma_state *mas,
+				   u64 *offset)
 {
-	int ret = proc_douintvec(table, write, buffer, len, pos);
+	unsigned long start;
 
-	if (!write || ret)
+	/* Pairs with commit_merge(). */
+	start = smp_load_acquire(&vma->vm_start);
+	*offset = vma->vm_file ? (u64)READ_ONCE(vma->vm_pgoff) << PAGE_SHIFT : 0;
+	/* Pairs with commit_merge(). */
+	smp_rmb();
+	return start == mas->index && READ_ONCE(vma->vm_start) == start &&
+	       READ_ONCE(vma->vm_end) - 1 == mas->last;
+}
+
+/**
+ * unwind_file_seek() - find the table of the file that is mapped at an instruction
+ * @cursor: Without a table.  Set to the table; on failure, its gap is set to what has no table.
+ * @ip: Address of the instruction; for a caller, the return address minus one.
+ * @first: First of the addresses around @ip that have no table other than that of a file.
+ * @last: Last of these addresses.
+ *
+ * Context: Any, NMI included.  The caller holds RCU as long as it uses @cursor.
+ * Return: 0; -ENXIO if no table covers @ip; -ENOENT if @ip is outside of the code of its file.
+ */
+int unwind_file_seek(struct sframe_cursor *cursor, unsigned long ip, unsigned long first,
+		     unsigned long last)
+{
+	MA_STATE(mas, &current->mm->mm_mt, ip, ip);
+	const struct vm_area_struct *vma;
+	const struct unwind_file *file;
+	u64 offset;
+
+	vma = mas_walk(&mas);
+	first = max(first, mas.index);
+	last = min(last, mas.last);
+	if (!vma)
+		return file_no_rows(cursor, first, last, -ENXIO);
+	if (!file_mapping_is_stable(vma, &mas, &offset))
+		return file_no_rows(cursor, ip, ip, -ENXIO);
+	file = file_use(cursor, ip, vma);
+	if (!file || !file->nr_parts)
+		return file_no_rows(cursor, first, last, -ENXIO);
+	return file_seek_part(cursor, file, offset + (ip - mas.index), ip, first, last);
+}
+
+/* Forget @file.  Walks may still use it under RCU.  The lock is held. */
+static void file_forget(struct unwind_file *file)
+{
+	struct file_class *class = &file_classes[file->by_root];
+	struct unwind_own *own = file->own;
+
+	lockdep_assert_held(&unwind_tables_lock);
+	hash_del_rcu(&file->node);
+	list_del(&file->recent);
+	class->nr--;
+	if (own) {
+		class->own_bytes -= own->bytes;
+		unwind_tables_drop(&own->tables);
+		kfree_rcu(own, rcu);
+	}
+	if (file->split)
+		unwind_split_put(file->split);
+	kfree_rcu(file, rcu);
+}
+
+/* The file's own rows were evicted.  They are nowhere else, so the file is not known any more. */
+static void file_own_evicted(struct unwind_tables *tables)
+{
+	file_forget(container_of(tables, struct unwind_own, tables)->file);
+}
+
+/* Forget the file of @class that no walk has met for longest, but for some in use. */
+static void file_forget_one(struct file_class *class)
+{
+	struct unwind_file *file;
+	unsigned int skipped;
+
+	for (skipped = 0;; skipped++) {
+		file = list_last_entry(&class->recent, struct unwind_file, recent);
+		if (skipped == FILE_MAX_SKIPPED ||
+		    !time_before(jiffies, READ_ONCE(file->used) + FILE_KEPT))
+			break;
+		list_move(&file->recent, &class->recent);
+	}
+	file_forget(file);
+}
+
+/* Make room for another file; the lock is held. */
+static void file_bound_known(bool by_root)
+{
+	if (!by_root && file_classes[0].nr >= FILE_MAX_OTHERS)
+		file_forget_one(&file_classes[0]);
+	else if (file_classes[0].nr + file_classes[1].nr >= FILE_MAX_KNOWN)
+		file_forget_one(&file_classes[file_classes[1].nr != 0]);
+}
+
+/* Make room for @bytes of rows of an own table; the lock is held. */
+static bool file_make_own_room(struct file_class *class, size_t bytes)
+{
+	size_t limit = unwind_tables_limit() / FILE_OWN_SHARE;
+	struct unwind_file *file, *next;
+
+	if (bytes > limit)
+		return false;
+	list_for_each_entry_safe_reverse(file, next, &class->recent, recent) {
+		if (class->own_bytes + bytes <= limit)
+			break;
+		if (file->own)
+			file_forget(file);
+	}
+	return unwind_tables_make_room(bytes, false);
+}
+
+/*
+ * Whether only the machine's root can have written the file of @vma.  Anybody may mount a file
+ * system that says so of its files, but then without set-user-ID programs.
+ */
+static bool file_is_of_root(const struct vm_area_struct *vma)
+{
+	const struct inode *inode = file_inode(vma->vm_file);
+
+	return uid_eq(inode->i_uid, GLOBAL_ROOT_UID) && !(inode->i_mode & 0022) &&
+	       inode->i_sb->s_user_ns == &init_user_ns &&
+	       !(vma->vm_file->f_path.mnt->mnt_flags & MNT_NOSUID);
+}
+
+/*
+ * Whether the file may change without a change of the key, as another machine or a process may
+ * serve it.
+ */
+static bool file_is_remote(const struct inode *inode)
+{
+	return IS_NOCMTIME(inode) ||
+	       (!inode->i_sb->s_bdev && !shmem_mapping(inode->i_mapping));
+}
+
+/*
+ * Whether each later change of the content changes the key.  The clock of ctime ticks with
+ * jiffies, or as coarsely as the file system stores it.  A ctime ahead of now is of another
+ * clock, which says nothing.
+ */
+static bool file_is_settled(struct inode *inode)
+{
+	s64 grain = max_t(s64, jiffies_to_nsecs(2), 2LL * inode->i_sb->s_time_gran);
+	struct timespec64 now, ctime = inode_get_ctime(inode);
+	s64 age;
+
+	if (inode_is_open_for_write(inode) || mapping_writably_mapped(inode->i_mapping))
+		return false;
+	ktime_get_coarse_real_ts64(&now);
+	now = timespec64_sub(now, ctime);
+	age = timespec64_to_ns(&now);
+	return age > grain || age < -grain;
+}
+
+static struct unwind_file *file_alloc(const struct unwind_file_key *key, unsigned int nr_parts)
+{
+	struct unwind_file *file;
+
+	file = kzalloc(struct_size(file, parts, nr_parts), GFP_NOWAIT | __GFP_NOWARN);
+	if (!file)
+		return NULL;
+	file->nr_parts = nr_parts;
+	file->key = *key;
+	file->again = jiffies;
+	file->patience = jiffies;
+	file->used = jiffies;
+	return file;
+}
+
+static void file_set_parts(struct unwind_file *file, const struct unwind_layout *layout)
+{
+	unsigned int i;
+
+	for (i = 0; i < layout->nr_code; i++) {
+		file->parts[i].offset = layout->code[i].offset;
+		file->parts[i].size = layout->code[i].size;
+	}
+}
+
+/* Copy the object's own table to @draft, if it is small.  Returns 0 or an error. */
+static int file_copy_table(const struct unwind_object *object, struct unwind_draft *draft)
+{
+	const struct unwind_layout *layout = &draft->layout;
+	u64 code = 0;
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < layout->nr_code; i++)
+		code += layout->code[i].size;
+	if (!layout->table.size)
+		return -ENOENT;
+	if (layout->table.size > FILE_MAX_OWN_TABLE || code > FILE_MAX_OWN_CODE)
+		return -E2BIG;
+	draft->table = kmalloc(layout->table.size, GFP_NOWAIT | __GFP_NOWARN);
+	if (!draft->table)
+		return -ENOMEM;
+	ret = unwind_object_read(object, draft->table, layout->table.offset, layout->table.size);
+	if (ret) {
+		kfree(draft->table);
+		draft->table = NULL;
+	}
+	return ret == -ENOEXEC ? -EBADMSG : ret;
+}
+
+/*
+ * Read the object in @inode to @draft, and find its split table.  Returns 0 if it has a table,
+ * or the state of its entry; -EINPROGRESS if that cannot be known before the indexes of split
+ * tables have been read.
+ */
+static int file_read_object(struct inode *inode, enum unwind_look how, struct unwind_draft *draft,
+			    struct unwind_split **split)
+{
+	struct unwind_object object = { .mapping = inode->i_mapping, .size = i_size_read(inode) };
+	int ret;
+
+	if (!S_ISREG(inode->i_mode))
+		return FILE_NO_OBJECT;
+	if (!file_is_settled(inode))
+		return FILE_UNSETTLED;
+	ret = unwind_object_parse(&object, &draft->layout);
+	if (ret)
 		return ret;
-	scoped_guard(spinlock, &unwind_files_lock)
-		file_make_room(0, 0);
-	unwind_tables_look_again();
-	return 0;
+	*split = unwind_split_get(&draft->layout, how);
+	if (IS_ERR(*split)) {
+		ret = PTR_ERR(*split);
+		*split = NULL;
+		return ret;
+	}
+	ret = file_copy_table(&object, draft);
+	/* The split table does, also where the object's own one cannot be used. */
+	return *split ? 0 : ret;
 }
 
-static struct ctl_table unwind_files_sysctls[] = {
-	{
-		.procname	= "unwind_table_kbytes",
-		.data		= &unwind_table_kbytes,
-		.maxlen		= sizeof(unwind_table_kbytes),
-		.mode		= 0644,
-		.proc_handler	= unwind_table_kbytes_sysctl,
-	},
-};
-
-static int __init unwind_files_init(void)
+static void file_put_split(struct unwind_split *split)
 {
-	struct shrinker *shrinker;
+	spin_lock(&unwind_tables_lock);
+	if (split)
+		unwind_split_put(split);
+	spin_unlock(&unwind_tables_lock);
+}
 
-	/*
-	 * Remote file systems may never answer.  Their queue is not freezable, as suspend would
-	 * wait for its workers.
-	 */
-	unwind_files_queue[0] = alloc_workqueue("unwind_files", WQ_UNBOUND | WQ_FREEZABLE, 0);
-	unwind_files_queue[1] = alloc_workqueue("unwind_remote_files", WQ_UNBOUND, 0);
-	if (!unwind_files_queue[0] || !unwind_files_queue[1])
+/* Make what is known of the file that @vma maps.  Returns as unwind_file_look(). */
+static int file_draft(struct vm_area_struct *vma, enum unwind_look how,
+		      struct unwind_draft *draft)
+{
+	struct inode *inode = file_inode(vma->vm_file);
+	struct unwind_file_key key, after;
+	struct unwind_split *split = NULL;
+	unsigned int generation = atomic_read(&unwind_tables_generation);
+	struct unwind_file *file;
+	int ret;
+
+	/* Read the generation before the index, see unwind_tables_look_again(). */
+	smp_rmb();
+	/* Numbers the inode, if it has no number yet. */
+	inode_get_sequence(inode);
+	file_read_key(inode, &key);
+	ret = file_read_object(inode, how, draft, &split);
+	if (ret == -EINPROGRESS || ret == -ENOMEM)
+		return ret;
+	file_read_key(inode, &after);
+	if (!ret && (!file_key_is(&key, &after) || !file_is_settled(inode)))
+		ret = FILE_UNSETTLED;
+
+	file = file_alloc(&key, draft->layout.nr_code);
+	if (!file || ret) {
+		file_put_split(split);
+		split = NULL;
+	}
+	if (!file) {
+		kfree(draft->table);
 		return -ENOMEM;
-	shrinker = shrinker_alloc(0, "unwind_files");
-	if (!shrinker)
-		return -ENOMEM;
-	shrinker->count_objects = unwind_files_count;
-	shrinker->scan_objects = unwind_files_scan;
-	shrinker_register(shrinker);
-	unwind_table_kbytes = min(PFN_PHYS(totalram_pages()) / FILE_MEMORY_SHARE / SZ_1K, UINT_MAX);
-	register_sysctl_init("kernel", unwind_files_sysctls);
+	}
+	file->dev = inode->i_sb->s_dev;
+	file->ino = inode->i_ino;
+	file->generation = generation;
+	file->state = ret;
+	file->split = split;
+	file->by_root = file_is_of_root(vma);
+	file->is_remote = file_is_remote(inode);
+	file_set_parts(file, &draft->layout);
+	draft->file = file;
+	if (ret == FILE_NOT_RESIDENT)
+		return file->by_root ? -EAGAIN : -EINPROGRESS;
+	return ret == FILE_UNSETTLED ? -EINPROGRESS : 0;
+}
+
+/*
+ * See what has to be done about the file with @key, of which @file is known.  Returns 0 if
+ * nothing; -EINPROGRESS if it is worth waiting; -ESTALE if the file has to be looked at anew.
+ * The lock is held.
+ */
+static int file_check(struct unwind_file *file, const struct unwind_file_key *key,
+		      enum unwind_look how)
+{
+	if (file_is_still_unsettled(file, key) && how != UNWIND_LOOK_ONCE)
+		return unwind_is_worth_waiting(&file->patience, how) ? -ESTALE : 0;
+	if (!file_is_due(file, key))
+		return 0;
+	if (file->split && file_key_is(&file->key, key) &&
+	    !(file->is_remote && time_after_eq(jiffies, file->again)))
+		return unwind_split_ask(file->split, file->by_root, how);
+	return -ESTALE;
+}
+
+/**
+ * unwind_file_look() - look at the file that a mapping belongs to
+ * @vma: A mapping of the current process.  The caller holds its VMA lock.
+ * @how: Why the task looks.
+ * @draft: Set to what becomes known, for unwind_file_add().
+ *
+ * Context: Process context; does not sleep.
+ * Return: 0 if there is nothing to wait for; -EINPROGRESS if the file's rows are being loaded,
+ * or if it may be known in a moment; -EAGAIN if that needs a page that is not resident, of a
+ * file that only root can have written; -ENOMEM.
+ */
+int unwind_file_look(struct vm_area_struct *vma, enum unwind_look how,
+		     struct unwind_draft *draft)
+{
+	struct unwind_file_key key;
+	struct unwind_file *file;
+	int ret = -ESTALE;
+
+	*draft = (struct unwind_draft){ };
+	if (!file_is_code(vma))
+		return 0;
+	scoped_guard(spinlock, &unwind_tables_lock) {
+		guard(rcu)();
+		file = file_of(vma, &key);
+		if (file)
+			ret = file_check(file, &key, how);
+	}
+	return ret == -ESTALE ? file_draft(vma, how, draft) : ret;
+}
+
+/* Make the rows of an object's own table.  Returns 0 or an error. */
+static int file_build_own(const struct unwind_draft *draft, struct unwind_table **rows)
+{
+	const struct unwind_layout *layout = &draft->layout;
+	struct unwind_table_source source = {
+		.bytes = draft->table,
+		.len = layout->table.size,
+		.start = layout->table.vaddr,
+	};
+	unsigned int i;
+	bool any = false;
+
+	for (i = 0; i < layout->nr_code; i++) {
+		struct unwind_table *table;
+
+		source.text_start = layout->code[i].vaddr;
+		source.text_end = source.text_start + layout->code[i].size;
+		table = unwind_table_build(&source, get_random_u32(), GFP_NOWAIT);
+		if (PTR_ERR_OR_ZERO(table) == -ENOENT)
+			continue;
+		/* The caller frees the rows made so far. */
+		if (IS_ERR(table))
+			return PTR_ERR(table);
+		rows[i] = table;
+		any = true;
+	}
+	return any ? 0 : -ENOENT;
+}
+
+/* Give @file its own table, whose rows are @rows; the lock is held. */
+static int file_add_own(struct unwind_file *file, struct unwind_own *own,
+			struct unwind_table **rows)
+{
+	struct file_class *class = &file_classes[file->by_root];
+
+	if (!file_make_own_room(class, unwind_tables_size(rows, file->nr_parts)))
+		return -ENOSPC;
+	unwind_tables_init(&own->tables, file_own_evicted);
+	own->file = file;
+	unwind_tables_add(&own->tables, rows, file->nr_parts);
+	own->bytes = own->tables.bytes;
+	class->own_bytes += own->bytes;
+	file->own = own;
 	return 0;
 }
-core_initcall(unwind_files_init);
+
+/* Set the time of the next look at @file; @old is what was known of the same inode, or NULL. */
+static void file_set_again(struct unwind_file *file, const struct unwind_file *old)
+{
+	if (!file_is_unsettled(file)) {
+		file->again = jiffies + FILE_TRUSTED;
+		return;
+	}
+	if (old && old->key.sequence == file->key.sequence && file_is_unsettled(old)) {
+		/* A walk that has waited too long for the file keeps others from doing so. */
+		file->patience = old->patience;
+		file->backoff = old->backoff;
+		file->again = old->again;
+		/* A walk that waits looks again before the time has come. */
+		if (time_before(jiffies, old->again))
+			return;
+	}
+	file->backoff = clamp(2 * file->backoff, FILE_MIN_AGAIN, FILE_MAX_AGAIN);
+	file->again = jiffies + file->backoff;
+}
+
+/* Add @file, which replaces what was known of its inode; the lock is held. */
+static void file_add(struct unwind_file *file)
+{
+	struct unwind_file *old;
+
+	scoped_guard(rcu)
+		old = file_find(file->key.inode);
+	file_set_again(file, old);
+	if (old)
+		file_forget(old);
+	file_bound_known(file->by_root);
+	hash_add_rcu(file_known, &file->node, (unsigned long)file->key.inode);
+	list_add(&file->recent, &file_classes[file->by_root].recent);
+	file_classes[file->by_root].nr++;
+}
+
+static void file_note_state(int state)
+{
+	unwind_count(UNWIND_FILES_KNOWN);
+	if (state == FILE_WITHOUT || state == FILE_NO_OBJECT)
+		unwind_count(UNWIND_FILES_WITHOUT);
+	else if (state && state != FILE_UNSETTLED && state != FILE_NOT_RESIDENT)
+		unwind_count(UNWIND_FILES_REFUSED);
+}
+
+/**
+ * unwind_file_add() - make a file known
+ * @draft: From unwind_file_look(); its @file is set.
+ *
+ * Reads the table that the object carries, if that was copied.
+ *
+ * Context: Process context; does not sleep but for others to run.
+ */
+void unwind_file_add(struct unwind_draft *draft)
+{
+	struct unwind_table *rows[UNWIND_MAX_CODE] = { };
+	struct unwind_file *file = draft->file;
+	struct unwind_own *own = NULL;
+	int ret = -ENOENT;
+
+	if (draft->table && !file->state) {
+		own = kzalloc(sizeof(*own), GFP_NOWAIT | __GFP_NOWARN);
+		ret = own ? file_build_own(draft, rows) : -ENOMEM;
+	}
+	scoped_guard(spinlock, &unwind_tables_lock) {
+		if (!ret)
+			ret = file_add_own(file, own, rows);
+		/* What only went wrong this time is tried again soon. */
+		if (!file->split && !file->state)
+			file->state = ret == -ENOMEM || ret == -EINTR ? FILE_NOT_RESIDENT : ret;
+		file_add(file);
+		if (file->split)
+			unwind_split_ask(file->split, file->by_root, UNWIND_LOOK_ONCE);
+		file_note_state(file->state);
+	}
+	if (ret) {
+		unwind_tables_free_rows(rows, UNWIND_MAX_CODE);
+		kfree(own);
+	}
+	kfree(draft->table);
+}
+
+/*
+ * The vDSO is an object in the kernel's memory that carries a table, which is kept for good.
+ * Only walks that have other tables use it: the vDSO keeps frame pointers.
+ */
+static int __init file_vdso_init(void)
+{
+	struct unwind_table *rows[UNWIND_MAX_CODE] = { };
+	static const struct unwind_file_key none;
+	struct unwind_draft draft = { };
+	struct unwind_object object;
+	struct unwind_own *own;
+	size_t size;
+	int ret;
+
+	object = (struct unwind_object){ .image = arch_unwind_vdso(&size) };
+	if (!object.image)
+		return 0;
+	object.size = size;
+	ret = unwind_object_parse(&object, &draft.layout) ?: file_copy_table(&object, &draft);
+	if (!ret)
+		ret = file_build_own(&draft, rows);
+	draft.file = file_alloc(&none, draft.layout.nr_code);
+	own = kzalloc(sizeof(*own), GFP_KERNEL);
+	if (ret || !draft.file || !own)
+		goto out;
+	file_set_parts(draft.file, &draft.layout);
+	for (size = 0; size < draft.file->nr_parts; size++)
+		RCU_INIT_POINTER(own->tables.rows[size], rows[size]);
+	memset(rows, 0, sizeof(rows));
+	draft.file->own = own;
+	/* Publishes the file to walks. */
+	smp_store_release(&file_vdso, draft.file);
+	own = NULL;
+	draft.file = NULL;
+out:
+	unwind_tables_free_rows(rows, UNWIND_MAX_CODE);
+	kfree(draft.file);
+	kfree(own);
+	kfree(draft.table);
+	return ret == -ENOENT ? 0 : ret;
+}
+late_initcall(file_vdso_init);
 
 #ifdef CONFIG_DEBUG_FS
 
-static unsigned int file_users(const struct unwind_file *uf)
+static const char *file_state_name(int state)
 {
-	unsigned int i, users = 0;
-
-	/* The file itself holds one of the references. */
-	for (i = 0; i < uf->nr_parts; i++)
-		if (uf->parts[i].segment)
-			users += refcount_read(&uf->parts[i].segment->users) - 1;
-	return users;
-}
-
-/* Device and inode as in /proc/PID/maps; 0 for the image of the vDSO. */
-static void file_show(struct seq_file *file, const struct unwind_file *uf)
-{
-	seq_printf(file, "%02x:%02x %llu %zu %u ", MAJOR(uf->key.dev), MINOR(uf->key.dev),
-		   uf->key.ino, uf->bytes, file_users(uf));
-	switch (uf->state) {
+	switch (state) {
 	case 0:
-		seq_puts(file, "loaded\n");
-		break;
-	case FILE_LOADING:
-		seq_puts(file, "loading\n");
-		break;
-	case FILE_EVICTED:
-		seq_puts(file, "evicted\n");
-		break;
-	case -ENOENT:
-		seq_puts(file, "without\n");
-		break;
-	case -ENOEXEC:
-		seq_puts(file, "no object\n");
-		break;
+		return "loaded";
+	case -EINPROGRESS:
+		return "loading";
+	case FILE_WITHOUT:
+		return "without";
+	case FILE_NO_OBJECT:
+		return "no object";
+	case FILE_UNSETTLED:
+		return "unsettled";
 	default:
-		seq_printf(file, "refused %d\n", uf->state);
+		return NULL;
 	}
 }
 
-/*
- * Print a line for each file, most recently used first: device, inode, size of its tables in
- * bytes, number of mappings that use them, and its state.
- */
-static int unwind_files_show(struct seq_file *file, void *unused)
+/* Device and inode as in /proc/PID/maps, and the size of the rows that walks of it may use */
+static void file_show(struct seq_file *seq, const struct unwind_file *file)
 {
-	const struct unwind_file *uf;
+	int state = file->split ? file->split->state : file->state;
+	const char *name = file_state_name(state);
+	size_t bytes = 0;
 
-	spin_lock(&unwind_files_lock);
-	list_for_each_entry(uf, &unwind_files_recent, recent)
-		file_show(file, uf);
-	spin_unlock(&unwind_files_lock);
+	if (file->split)
+		bytes += file->split->tables.bytes;
+	if (file->own)
+		bytes += file->own->bytes;
+	seq_printf(seq, "%02x:%02x %llu %zu ", MAJOR(file->dev), MINOR(file->dev),
+		   file->ino, bytes);
+	if (name)
+		seq_printf(seq, "%s\n", name);
+	else if (state == -EAGAIN)
+		seq_puts(seq, file->split ? "evicted\n" : "not resident\n");
+	else
+		seq_printf(seq, "refused %d\n", state);
+}
+
+/* Print a line for each known file: device, inode, size of its rows in bytes, and its state. */
+static int unwind_files_show(struct seq_file *seq, void *unused)
+{
+	const struct unwind_file *file;
+	unsigned int i;
+
+	spin_lock(&unwind_tables_lock);
+	for (i = 0; i < ARRAY_SIZE(file_classes); i++)
+		list_for_each_entry(file, &file_classes[i].recent, recent)
+			file_show(seq, file);
+	spin_unlock(&unwind_tables_lock);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(unwind_files);

@@ -1,30 +1,59 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Cache of the unwind tables of files, shared by all processes: see file.c.
+ * Files of code that the kernel knows: see file.c.
  */
 #ifndef _KERNEL_UNWIND_FILE_H
 #define _KERNEL_UNWIND_FILE_H
 
+#include <linux/jiffies.h>
 #include <linux/types.h>
 
-#include "load.h"
+#include "object.h"
 
-struct file;
+struct sframe_cursor;
 struct unwind_file;
-struct unwind_private_files;
+struct vm_area_struct;
 
-struct unwind_file *unwind_file_get(struct file *file, struct unwind_private_files *reader,
-				    unsigned long start, unsigned long end);
-struct unwind_file *unwind_file_get_image(const void *image, size_t size);
-void unwind_file_put(struct unwind_file *uf);
-int unwind_file_state(const struct unwind_file *uf);
-bool unwind_file_is_outdated(const struct unwind_file *uf);
-int unwind_file_wait(struct unwind_file *uf, long *left);
-bool unwind_file_is_usable(const struct unwind_file *uf, struct file *file);
-void unwind_file_take(struct unwind_file *uf);
-void unwind_file_done(struct unwind_file *uf);
-void unwind_file_unmapped(struct unwind_private_files *reader, unsigned long start,
-			  unsigned long end);
-int unwind_file_find(struct unwind_file *uf, u64 offset, u64 size, struct unwind_part *part);
+/**
+ * enum unwind_look - why a task looks at its files
+ * @UNWIND_LOOK_ONCE:	 For the walks to come.
+ * @UNWIND_LOOK_AGAIN:	 A deferred walk waits for tables.
+ * @UNWIND_LOOK_GIVE_UP: A deferred walk has waited too long: for a while, nobody waits for the
+ *			 same tables.
+ */
+enum unwind_look {
+	UNWIND_LOOK_ONCE,
+	UNWIND_LOOK_AGAIN,
+	UNWIND_LOOK_GIVE_UP,
+};
+
+/**
+ * struct unwind_draft - a file that becomes known
+ * @file:	The file; NULL if there is nothing to add.
+ * @layout:	What its program headers say.
+ * @table:	Copy of the table that it carries, or NULL.
+ */
+struct unwind_draft {
+	struct unwind_file	*file;
+	struct unwind_layout	layout;
+	void			*table;
+};
+
+/* A file and its tables are not waited for until that time if it lies ahead. */
+static inline bool unwind_is_worth_waiting(unsigned long *patience, enum unwind_look how)
+{
+	unsigned long now = jiffies;
+
+	if (how == UNWIND_LOOK_GIVE_UP)
+		WRITE_ONCE(*patience, now + HZ);
+	return time_after_eq(now, READ_ONCE(*patience));
+}
+
+int unwind_file_seek(struct sframe_cursor *cursor, unsigned long ip, unsigned long first,
+		     unsigned long last);
+bool unwind_file_is_unknown(const struct vm_area_struct *vma, enum unwind_look how);
+int unwind_file_look(struct vm_area_struct *vma, enum unwind_look how,
+		     struct unwind_draft *draft);
+void unwind_file_add(struct unwind_draft *draft);
 
 #endif /* _KERNEL_UNWIND_FILE_H */

@@ -1,56 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reads ELF objects, from files or from the kernel's memory.
+ * Reads ELF objects, from the page cache or from the kernel's memory.
  *
  * The content is hostile: every offset is checked against the object's size before it is
- * used.  Files are read as the kernel reads build ids, not with kernel_read_file(), which
- * makes writers fail with ETXTBSY.  A file system may take any time to answer, so only a
- * worker that holds no lock may read.
+ * used.  Only pages that are resident are read.  So no file system can delay the reader,
+ * which is a task that somebody profiles.
  */
 
 #include <linux/elf.h>
+#include <linux/err.h>
 #include <linux/errno.h>
-#include <linux/file.h>
-#include <linux/fs.h>
+#include <linux/highmem.h>
 #include <linux/minmax.h>
-#include <linux/sched.h>
-#include <linux/sizes.h>
+#include <linux/pagemap.h>
+#include <linux/secretmem.h>
 #include <linux/string.h>
 
 #include "object.h"
 
-/* Number of bytes to read before offering to reschedule */
-#define OBJECT_READ_AT_ONCE	SZ_1M
+/* ld writes a dozen program headers. */
+#define OBJECT_MAX_PHDRS	64
+/* Maximum number of notes of an object to look at */
+#define OBJECT_MAX_NOTES	16
+#define OBJECT_NOTE_BUILD_ID	3
 
-/**
- * unwind_file_read() - read a part of a file
- * @file: A file that is open for reading.
- * @to: Buffer of at least @len bytes.
- * @from: Offset in the file.
- * @len: Number of bytes to read.
- *
- * Context: Process context, may sleep; no locks held.
- * Return: 0; -EBADMSG if the file ends before @from + @len; -EINVAL for a file that cannot be
- * read like this; other errors of its file system.
- */
-int unwind_file_read(struct file *file, void *to, u64 from, u64 len)
+/* Read from the page that contains @from.  Returns the number of bytes or an error. */
+static ssize_t object_read_page(struct address_space *mapping, void *to, u64 from, u64 len)
 {
-	if (!S_ISREG(file_inode(file)->i_mode) || !(file->f_mode & FMODE_READ) ||
-	    file->f_flags & O_DIRECT || !file->f_op->read_iter || file->f_op->read)
-		return -EINVAL;
-	while (len) {
-		loff_t at = from;
-		ssize_t ret;
+	struct folio *folio = filemap_get_folio(mapping, from >> PAGE_SHIFT);
+	ssize_t nr = -EAGAIN;
 
-		ret = __kernel_read(file, to, min_t(u64, len, OBJECT_READ_AT_ONCE), &at);
-		if (ret <= 0)
-			return ret ? ret : -EBADMSG;
-		to += ret;
-		from += ret;
-		len -= ret;
-		cond_resched();
+	if (IS_ERR(folio))
+		return nr;
+	if (folio_test_uptodate(folio) && !folio_contain_hwpoisoned_page(folio)) {
+		nr = min_t(u64, len, PAGE_SIZE - offset_in_page(from));
+		memcpy_from_folio(to, folio, offset_in_folio(folio, from), nr);
 	}
-	return 0;
+	folio_put(folio);
+	return nr;
 }
 
 /**
@@ -60,76 +47,157 @@ int unwind_file_read(struct file *file, void *to, u64 from, u64 len)
  * @from: Offset in the object.
  * @len: Number of bytes to read.
  *
- * Context: Process context, may sleep; no locks held.
- * Return: 0; -ENOEXEC if the object ends before @from + @len; an error of unwind_file_read().
+ * Context: Process context; does not sleep.  Something keeps the inode of @object alive.
+ * Return: 0; -ENOEXEC if the object ends before @from + @len; -EAGAIN if a page is not
+ * resident.
  */
 int unwind_object_read(const struct unwind_object *object, void *to, u64 from, u64 len)
 {
+	ssize_t nr;
+
 	if (from > object->size || object->size - from < len)
 		return -ENOEXEC;
-	if (object->file)
-		return unwind_file_read(object->file, to, from, len);
-	memcpy(to, object->image + from, len);
+	if (!object->mapping) {
+		memcpy(to, object->image + from, len);
+		return 0;
+	}
+	if (secretmem_mapping(object->mapping) || mapping_inaccessible(object->mapping))
+		return -ENOEXEC;
+	for (; len; from += nr, to += nr, len -= nr) {
+		nr = object_read_page(object->mapping, to, from, len);
+		if (nr < 0)
+			return nr;
+	}
 	return 0;
 }
 
-/**
- * unwind_object_read_phdrs() - read the program headers of an object
- * @object: The object.
- * @phdrs: Room for UNWIND_MAX_PHDRS headers.
- * @nr: Set to the number of headers.
- *
- * Context: Process context, may sleep; no locks held.
- * Return: 0; -ENOEXEC if @object is no 64-bit ELF object of this architecture, or has too many
- * headers; an error of unwind_object_read().
- */
-int unwind_object_read_phdrs(const struct unwind_object *object, struct elf64_phdr *phdrs,
-			     unsigned int *nr)
+static bool object_is_ours(const struct elf64_hdr *header)
 {
-	struct elf64_hdr header;
+	return !memcmp(header->e_ident, ELFMAG, SELFMAG) &&
+	       header->e_ident[EI_CLASS] == ELFCLASS64 && header->e_ident[EI_DATA] == ELF_DATA &&
+	       elf_check_arch(header) &&
+	       (header->e_type == ET_DYN || header->e_type == ET_EXEC) &&
+	       header->e_phentsize == sizeof(struct elf64_phdr) &&
+	       header->e_phnum <= OBJECT_MAX_PHDRS;
+}
+
+/* Add an executable segment.  A byte of the file is code of one segment only. */
+static int object_add_code(const struct unwind_object *object, const struct elf64_phdr *phdr,
+			   struct unwind_layout *layout)
+{
+	const struct unwind_code *other;
+	unsigned int i;
+
+	if (!phdr->p_memsz)
+		return 0;
+	if (layout->nr_code == UNWIND_MAX_CODE)
+		return -E2BIG;
+	/* The index of rows grows with the code, so the file has to contain all of the code. */
+	if (phdr->p_offset > object->size || object->size - phdr->p_offset < phdr->p_filesz ||
+	    phdr->p_filesz > phdr->p_memsz)
+		return -EBADMSG;
+	for (i = 0; i < layout->nr_code; i++) {
+		other = &layout->code[i];
+		if (phdr->p_offset < other->offset + other->size &&
+		    other->offset < phdr->p_offset + phdr->p_filesz)
+			return -EBADMSG;
+	}
+	layout->code[layout->nr_code++] = (struct unwind_code){
+		.vaddr = phdr->p_vaddr, .memory = phdr->p_memsz,
+		.offset = phdr->p_offset, .size = phdr->p_filesz,
+	};
+	return 0;
+}
+
+/*
+ * Look for the build-id among the notes of a segment, as build_id_parse() does, but at few notes
+ * only: @notes counts down.
+ */
+static int object_find_id(const struct unwind_object *object, const struct elf64_phdr *phdr,
+			  struct unwind_layout *layout, unsigned int *notes)
+{
+	static const char name[] = "GNU";
+	u64 at = phdr->p_offset, left = phdr->p_filesz, size;
+	struct {
+		struct elf64_note	note;
+		char			name[sizeof(name)];
+	} head;
 	int ret;
 
-	ret = unwind_object_read(object, &header, 0, sizeof(header));
-	if (ret)
-		return ret;
-	if (memcmp(header.e_ident, ELFMAG, SELFMAG) ||
-	    header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELF_DATA ||
-	    !elf_check_arch(&header) ||
-	    (header.e_type != ET_DYN && header.e_type != ET_EXEC) ||
-	    header.e_phentsize != sizeof(struct elf64_phdr) ||
-	    header.e_phnum > UNWIND_MAX_PHDRS)
-		return -ENOEXEC;
-	*nr = header.e_phnum;
-	return unwind_object_read(object, phdrs, header.e_phoff, *nr * sizeof(*phdrs));
+	while (left >= sizeof(head) && !layout->id_size && *notes) {
+		(*notes)--;
+		ret = unwind_object_read(object, &head, at, sizeof(head));
+		if (ret)
+			return ret;
+		size = sizeof(head.note) + ALIGN((u64)head.note.n_namesz, 4);
+		if (head.note.n_type == OBJECT_NOTE_BUILD_ID &&
+		    head.note.n_namesz == sizeof(name) && !memcmp(head.name, name, sizeof(name)) &&
+		    head.note.n_descsz && head.note.n_descsz <= sizeof(layout->id) &&
+		    head.note.n_descsz <= left - size) {
+			layout->id_size = head.note.n_descsz;
+			return unwind_object_read(object, layout->id, at + size, layout->id_size);
+		}
+		size += ALIGN((u64)head.note.n_descsz, 4);
+		if (size > left)
+			break;
+		at += size;
+		left -= size;
+	}
+	return 0;
+}
+
+static int object_add_phdr(const struct unwind_object *object, const struct elf64_phdr *phdr,
+			   struct unwind_layout *layout, unsigned int *notes)
+{
+	switch (phdr->p_type) {
+	case PT_LOAD:
+		return phdr->p_flags & PF_X ? object_add_code(object, phdr, layout) : 0;
+	case PT_NOTE:
+		return object_find_id(object, phdr, layout, notes);
+	case PT_GNU_EH_FRAME:
+		if (!layout->eh_frame.size) {
+			layout->eh_frame.vaddr = phdr->p_vaddr;
+			layout->eh_frame.size = phdr->p_memsz;
+		}
+		return 0;
+	case PT_GNU_SFRAME:
+		if (!layout->table.size) {
+			layout->table.offset = phdr->p_offset;
+			layout->table.size = phdr->p_filesz;
+			layout->table.vaddr = phdr->p_vaddr;
+		}
+		return 0;
+	default:
+		return 0;
+	}
 }
 
 /**
- * unwind_object_find_table() - find the table that an object carries
+ * unwind_object_parse() - read the program headers and the build-id of an object
  * @object: The object.
- * @phdrs: Its program headers.
- * @nr_phdrs: Number of @phdrs.
- * @place: Set to where the table is, with a reference on its file.  The caller has to check
- *	its offset and size.
+ * @layout: Set to what they say.
  *
- * Context: Any.
- * Return: 0; -ENOENT if the object carries no table.
+ * Context: As unwind_object_read().
+ * Return: 0; -ENOEXEC if @object is no 64-bit ELF object of this architecture, or has too many
+ * headers; -E2BIG if it has too many executable segments; -EBADMSG if they overlap in the file
+ * or end after it; -EAGAIN if a page is not resident.
  */
-int unwind_object_find_table(const struct unwind_object *object,
-			     const struct elf64_phdr *phdrs, unsigned int nr_phdrs,
-			     struct unwind_place *place)
+int unwind_object_parse(const struct unwind_object *object, struct unwind_layout *layout)
 {
-	unsigned int i;
+	struct elf64_hdr header;
+	unsigned int i, notes = OBJECT_MAX_NOTES;
+	struct elf64_phdr phdr;
+	int ret;
 
-	for (i = 0; i < nr_phdrs; i++) {
-		if (phdrs[i].p_type != PT_GNU_SFRAME)
-			continue;
-		*place = (struct unwind_place){
-			.file	= object->file ? get_file(object->file) : NULL,
-			.offset = phdrs[i].p_offset,
-			.size	= phdrs[i].p_filesz,
-			.vaddr	= phdrs[i].p_vaddr,
-		};
-		return 0;
+	*layout = (struct unwind_layout){ };
+	ret = unwind_object_read(object, &header, 0, sizeof(header));
+	if (!ret && !object_is_ours(&header))
+		ret = -ENOEXEC;
+	for (i = 0; !ret && i < header.e_phnum; i++) {
+		ret = unwind_object_read(object, &phdr, header.e_phoff + i * sizeof(phdr),
+					 sizeof(phdr));
+		if (!ret)
+			ret = object_add_phdr(object, &phdr, layout, &notes);
 	}
-	return -ENOENT;
+	return ret;
 }

@@ -1,42 +1,49 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Lets a sample start discovery, so that later samples find the tables of the process.
+ * Lets a walk have its task look at files, so that later walks find their tables.
  *
- * A sample may be taken in NMI, and discovery sleeps.  So this file is a client of deferred
- * walks that wants no stack.  Its request makes the task run discovery on the way back to
- * user space.  Deferred walks for other clients run discovery as well before they begin.
+ * A walk may be in NMI, where a look is impossible.  So this file is a client of deferred walks
+ * that wants no stack.  Its request makes the task look on its way back to user space.
  */
 
+#include <linux/compiler.h>
 #include <linux/init.h>
+#include <linux/sched.h>
 #include <linux/unwind_deferred.h>
-#include <linux/unwind_user.h>
 
-#include "sframe.h"
+#include "look.h"
 
-static struct unwind_client unwind_discovery = { .prepare = sframe_discover };
+/* The walk of a client that wants the stack has waited for tables. */
+static void sample_look(struct unwind_client *client, const struct unwind_user_trace *trace,
+			u64 cookie)
+{
+	unsigned long at = READ_ONCE(current->unwind.look);
+	long none = 0;
+
+	if (current->mm)
+		unwind_look(at, &none);
+}
+
+static struct unwind_client sample_client = { .callback = sample_look };
 
 /**
- * unwind_user_discover_later() - run discovery on the way back to user space
- *
- * Does nothing unless sframe_discovery_is_due().  Call this after each walk of the current
- * task's stack that is not a deferred walk, for the samples to come.
+ * unwind_look_later() - have the current task look on its way back to user space
+ * @at: An instruction in a file that is not known.
  *
  * Context: Any task that has an mm, in any context, NMI included.
  */
-void unwind_user_discover_later(void)
+void unwind_look_later(unsigned long at)
 {
 	u64 cookie;
 
-	/*
-	 * Ignore errors: an exiting task needs no tables, and a task that was just served has
-	 * run discovery.
-	 */
-	if (sframe_discovery_is_due())
-		unwind_deferred_request(&unwind_discovery, &cookie);
+	/* An NMI may replace it: the next walk asks again for what it does not find. */
+	WRITE_ONCE(current->unwind.look, at);
+	/* Ignore errors: an exiting task needs no tables, and a task may have looked already. */
+	unwind_deferred_request(&sample_client, &cookie);
 }
 
-static int __init unwind_discovery_init(void)
+static int __init sample_init(void)
 {
-	return unwind_client_register(&unwind_discovery);
+	return unwind_client_register(&sample_client);
 }
-core_initcall(unwind_discovery_init);
+core_initcall(sample_init);

@@ -7,23 +7,6 @@
 
 #include "table.h"
 
-struct mm_struct;
-struct sframe_index;
-struct sframe_region;
-struct unwind_part;
-
-/**
- * enum sframe_without - why a mapping has no table
- * @SFRAME_WITHOUT:	The object has no table.
- * @SFRAME_PENDING:	A walk waited for the table, and it was not loaded in time.
- * @SFRAME_REMOVED:	The process has removed the table.
- */
-enum sframe_without {
-	SFRAME_WITHOUT,
-	SFRAME_PENDING,
-	SFRAME_REMOVED,
-};
-
 /**
  * struct sframe_cursor - the table that a walk used last
  * @table:	The table.
@@ -33,6 +16,9 @@ enum sframe_without {
  * @offset:	Offset of @start in the code of @table.
  * @gap_start:	First of the addresses around the last one that no table covered.
  * @gap_size:	Number of these addresses.
+ * @own:	The table to ask where @table has no row, or NULL.
+ * @look:	First instruction that the walk has met in a file that is not known, or whose
+ *		rows are not loaded; else 0.
  */
 struct sframe_cursor {
 	const struct unwind_table	*table;
@@ -41,6 +27,8 @@ struct sframe_cursor {
 	unsigned long			offset;
 	unsigned long			gap_start;
 	unsigned long			gap_size;
+	const struct unwind_table	*own;
+	unsigned long			look;
 };
 
 /* Whether no table covers @ip, as @cursor has found before. */
@@ -93,24 +81,11 @@ static inline int sframe_find(struct sframe_cursor *cursor, unsigned long ip,
 	if (ret)
 		return ret;
 	*row = sframe_row_at(cursor, ip);
+	if (unlikely((*row)->error == -ENOENT) && cursor->own)
+		*row = unwind_table_look(cursor->own, cursor->offset + (ip - cursor->start));
 	return (*row)->error;
 }
 
-/* Discovery of the tables of mapped objects: discover.c */
-void sframe_discover(void);
-bool sframe_discovery_is_due(void);
-
-/* Only for discover.c */
-struct sframe_index *sframe_get_index(struct mm_struct *mm, gfp_t gfp);
-int sframe_attach(struct mm_struct *mm, const struct unwind_part *part, unsigned long start,
-		  unsigned long end, u64 offset);
-int sframe_add_without(struct mm_struct *mm, unsigned long start, unsigned long end,
-		       enum sframe_without why);
-bool sframe_is_known(struct sframe_index *index, unsigned long start,
-		     unsigned long end);
-bool sframe_is_pending(struct sframe_index *index, unsigned long start, unsigned long end);
-bool sframe_begin_discovery(void);
-void sframe_rest_discovery(unsigned long ticks, bool again);
 #else
 static inline int sframe_seek(struct sframe_cursor *cursor, unsigned long ip)
 {

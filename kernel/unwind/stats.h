@@ -12,15 +12,14 @@
 
 /* Counters of events that happen to tables */
 enum unwind_counter {
-	UNWIND_TABLES_PRCTL,		/* registered, SFRAME_PRCTL */
-	UNWIND_TABLES_DISCOVERED,	/* attached, SFRAME_DISCOVERED */
-	UNWIND_TABLES_REFUSED,		/* of either origin */
-	UNWIND_TABLES_REMOVED,		/* by prctl(), with their mapping, or replaced */
-	UNWIND_OBJECTS_WITHOUT,		/* mappings in which discovery found no table */
-	UNWIND_FILES_LOADED,		/* files whose tables a worker loaded */
-	UNWIND_FILES_WITHOUT,		/* files that a worker read and that have no table */
-	UNWIND_FILES_REFUSED,		/* files whose table is damaged or unreadable */
-	UNWIND_FILES_EVICTED,		/* files whose tables were evicted */
+	UNWIND_TABLES_PRCTL,		/* registered by prctl() */
+	UNWIND_TABLES_REFUSED,		/* by prctl() */
+	UNWIND_TABLES_REMOVED,		/* by prctl(), or with their mapping */
+	UNWIND_FILES_KNOWN,		/* files that became known */
+	UNWIND_FILES_LOADED,		/* tables of files whose rows were loaded */
+	UNWIND_FILES_WITHOUT,		/* files that became known and have no table */
+	UNWIND_FILES_REFUSED,		/* tables of files that are damaged, or have no room */
+	UNWIND_FILES_EVICTED,		/* tables of files whose rows were evicted */
 	UNWIND_NR_COUNTERS,
 };
 

@@ -24,8 +24,12 @@
 #include <asm/tlb.h>
 #include <asm/unwind_user.h>
 
+#include "look.h"
 #include "stats.h"
 #include "walk.h"
+
+/* Maximum number of times that a deferred walk looks at files and begins again */
+#define UNWIND_USER_LOOKS	4
 
 /* Read the stack word at @from.  In a resident walk, page faults are disabled. */
 int unwind_user_read_word(const struct unwind_user_walk *walk, u64 *value, unsigned long from)
@@ -500,18 +504,12 @@ static void unwind_user_walk_resident(struct unwind_user_walk *walk,
 	pagefault_enable();
 }
 
-/**
- * unwind_user() - walk the current task's user stack
- * @trace: The caller sets @trace->entries and @trace->max, this function sets the rest.
- *	Frames found before the walk ended early stay in @trace.
- * @regs: The task's user registers, as of its entry to the kernel or as the interrupt found
- *	them.
- * @access: How the walk may read user memory.
- *
- * Context: Any with UNWIND_USER_RESIDENT, else process context, may sleep.
+/*
+ * Walk the stack once, see unwind_user().  Returns the first instruction in a file that is not
+ * known, or 0.
  */
-void unwind_user(struct unwind_user_trace *trace, struct pt_regs *regs,
-		 enum unwind_user_access access)
+static unsigned long unwind_user_once(struct unwind_user_trace *trace, struct pt_regs *regs,
+				      enum unwind_user_access access)
 {
 	struct unwind_user_walk walk = {
 		.ip = unwind_user_true_ip(instruction_pointer(regs)),
@@ -525,14 +523,56 @@ void unwind_user(struct unwind_user_trace *trace, struct pt_regs *regs,
 	};
 
 	trace->nr = 0;
-	if (!current->mm || !walk.word) {
+	if (!current->mm || !walk.word)
 		walk.end = UNWIND_USER_NO_STACK;
-	} else if (access == UNWIND_USER_RESIDENT) {
+	else if (access == UNWIND_USER_RESIDENT)
 		unwind_user_walk_resident(&walk, trace);
-	} else {
-		might_sleep();
+	else
 		unwind_user_walk(&walk, trace);
-	}
 	trace->end = walk.end;
+	return walk.tables.look;
+}
+
+/* Walk again with the tables that were missing at @look, as long as that leads further. */
+static void unwind_user_complete(struct unwind_user_trace *trace, struct pt_regs *regs,
+				 unsigned long look)
+{
+	unsigned long last = 0;
+	unsigned int i;
+
+	for (i = 0; i < UNWIND_USER_LOOKS && look && look != last; i++) {
+		last = look;
+		unwind_look(look, &trace->wait);
+		look = unwind_user_once(trace, regs, UNWIND_USER_DEFERRED);
+	}
+}
+
+/**
+ * unwind_user() - walk the current task's user stack
+ * @trace: The caller sets @trace->entries, @trace->max and, for a deferred walk, @trace->wait;
+ *	this function sets the rest.  Frames found before the walk ended early stay in @trace.
+ * @regs: The task's user registers, as of its entry to the kernel or as the interrupt found
+ *	them.
+ * @access: How the walk may read user memory.
+ *
+ * If the walk meets a file that is not known, a deferred walk looks at it, waits for its table,
+ * and begins again.  After any other walk, the task looks on its way back to user space.
+ *
+ * Context: Any with UNWIND_USER_RESIDENT, else process context, may sleep.
+ */
+void unwind_user(struct unwind_user_trace *trace, struct pt_regs *regs,
+		 enum unwind_user_access access)
+{
+	unsigned long look;
+
+	if (access != UNWIND_USER_RESIDENT)
+		might_sleep();
+	look = unwind_user_once(trace, regs, access);
+	if (unlikely(look)) {
+		if (access == UNWIND_USER_DEFERRED)
+			unwind_user_complete(trace, regs, look);
+		else
+			unwind_look_later(look);
+	}
 	unwind_user_ended(trace, access);
 }

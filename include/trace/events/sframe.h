@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tracepoints for the unwind tables of processes.  Events carry addresses, not file names:
- * readers look the address up in the task's mappings.
+ * Tracepoints for the unwind tables that processes register.  Events carry addresses, not file
+ * names: readers look the address up in the task's mappings.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM unwind
@@ -15,33 +15,15 @@
 #include <linux/sframe.h>
 #include <linux/tracepoint.h>
 
-#define SFRAME_ORIGINS						\
-	EM(SFRAME_PRCTL,		"prctl")		\
-	EMe(SFRAME_DISCOVERED,		"discovered")
-
-/* Export the values of the enums to user space. */
-#undef EM
-#undef EMe
-#define EM(value, name)		TRACE_DEFINE_ENUM(value);
-#define EMe(value, name)	TRACE_DEFINE_ENUM(value);
-
-SFRAME_ORIGINS
-
-#undef EM
-#undef EMe
-#define EM(value, name)		{ value, name },
-#define EMe(value, name)	{ value, name }
-
 /*
  * A table was registered or refused.  error is 0 or the reason for the refusal.  version is
- * 0 for refused and discovered tables.
+ * 0 for refused tables.
  */
 TRACE_EVENT(sframe_add,
 
-	TP_PROTO(const struct sframe_region *region, enum sframe_origin origin,
-		 unsigned int version, int error),
+	TP_PROTO(const struct sframe_region *region, unsigned int version, int error),
 
-	TP_ARGS(region, origin, version, error),
+	TP_ARGS(region, version, error),
 
 	TP_STRUCT__entry(
 		__field(u64, table)
@@ -51,7 +33,6 @@ TRACE_EVENT(sframe_add,
 		__field(int, tgid)
 		__field(int, error)
 		__field(u8, version)
-		__field(u8, origin)
 	),
 
 	TP_fast_assign(
@@ -62,12 +43,10 @@ TRACE_EVENT(sframe_add,
 		__entry->tgid = current->tgid;
 		__entry->error = error;
 		__entry->version = version;
-		__entry->origin = origin;
 	),
 
-	TP_printk("tgid=%d origin=%s text=%#llx+%#llx table=%#llx+%#llx version=%u error=%d",
+	TP_printk("tgid=%d text=%#llx+%#llx table=%#llx+%#llx version=%u error=%d",
 		  __entry->tgid,
-		  __print_symbolic(__entry->origin, SFRAME_ORIGINS),
 		  __entry->text, __entry->text_size,
 		  __entry->table, __entry->table_size,
 		  __entry->version, __entry->error)
@@ -79,17 +58,15 @@ TRACE_EVENT(sframe_add,
  */
 TRACE_EVENT(sframe_remove,
 
-	TP_PROTO(unsigned long table, unsigned long text, unsigned long text_end,
-		 enum sframe_origin origin),
+	TP_PROTO(unsigned long table, unsigned long text, unsigned long text_end),
 
-	TP_ARGS(table, text, text_end, origin),
+	TP_ARGS(table, text, text_end),
 
 	TP_STRUCT__entry(
 		__field(u64, table)
 		__field(u64, text)
 		__field(u64, text_size)
 		__field(int, tgid)
-		__field(u8, origin)
 	),
 
 	TP_fast_assign(
@@ -97,50 +74,12 @@ TRACE_EVENT(sframe_remove,
 		__entry->text = text;
 		__entry->text_size = text_end - text;
 		__entry->tgid = current->tgid;
-		__entry->origin = origin;
 	),
 
-	TP_printk("tgid=%d origin=%s text=%#llx+%#llx table=%#llx",
+	TP_printk("tgid=%d text=%#llx+%#llx table=%#llx",
 		  __entry->tgid,
-		  __print_symbolic(__entry->origin, SFRAME_ORIGINS),
 		  __entry->text, __entry->text_size, __entry->table)
 );
-
-/*
- * Discovery has an answer for an executable mapping.  error is 0 if the mapping has a table
- * now, -ENOENT if the object has none, -ENOEXEC if the file is no ELF object, or the error
- * of a table that was refused.
- */
-TRACE_EVENT(sframe_discover,
-
-	TP_PROTO(unsigned long text, unsigned long text_end, unsigned long object,
-		 int error),
-
-	TP_ARGS(text, text_end, object, error),
-
-	TP_STRUCT__entry(
-		__field(u64, text)
-		__field(u64, text_size)
-		__field(u64, object)
-		__field(int, tgid)
-		__field(int, error)
-	),
-
-	TP_fast_assign(
-		__entry->text = text;
-		__entry->text_size = text_end - text;
-		__entry->object = object;
-		__entry->tgid = current->tgid;
-		__entry->error = error;
-	),
-
-	TP_printk("tgid=%d text=%#llx+%#llx object=%#llx error=%d",
-		  __entry->tgid, __entry->text, __entry->text_size,
-		  __entry->object, __entry->error)
-);
-
-#undef EM
-#undef EMe
 
 #endif /* _TRACE_SFRAME_H */
 

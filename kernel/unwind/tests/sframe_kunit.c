@@ -5,9 +5,7 @@
 
 #include <linux/kthread.h>
 #include <linux/sched/mm.h>
-#include <linux/sizes.h>
 
-#include "../file.h"
 #include "walk_kunit.h"
 
 static void sframe_walk_follows_rows_to_the_outermost_frame(struct kunit *test)
@@ -444,103 +442,6 @@ static void sframe_tables_stay_behind_with_memory_that_does(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sframe_test_lookup_forked(test), -ENXIO);
 }
 
-static int sframe_test_discovered(struct kunit *test)
-{
-	struct sframe_test *t = test->priv;
-	const struct unwind_table_source source = {
-		.bytes = t->build.bytes,
-		.len = t->build.len,
-		.start = t->table,
-		.text_start = t->text,
-		.text_end = t->text + TEXT_SIZE,
-	};
-	struct unwind_part part = { .size = TEXT_SIZE };
-	int ret;
-
-	part.segment = unwind_segment_build(&source, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, part.segment);
-	mmap_write_lock(current->mm);
-	ret = sframe_attach(current->mm, &part, t->text, t->text + TEXT_SIZE, 0);
-	mmap_write_unlock(current->mm);
-	unwind_segment_put(part.segment);
-	return ret;
-}
-
-static void sframe_discovered_table_gives_way(struct kunit *test)
-{
-	struct sframe_test *t = test->priv;
-
-	KUNIT_EXPECT_EQ(test, sframe_test_discovered(test), 0);
-	KUNIT_EXPECT_EQ(test, sframe_test_discovered(test), -EEXIST);
-	KUNIT_EXPECT_EQ(test, sframe_test_lookup(test, LEAF), 0);
-	sframe_test_register(test);
-	KUNIT_EXPECT_EQ(test, sframe_test_lookup(test, LEAF), 0);
-	/* A discovered table does not replace a registered one. */
-	KUNIT_EXPECT_EQ(test, sframe_test_discovered(test), -EEXIST);
-	KUNIT_EXPECT_EQ(test, sframe_test_add(test, &t->region), -EEXIST);
-}
-
-static bool sframe_test_is_known(struct kunit *test)
-{
-	struct sframe_test *t = test->priv;
-	struct sframe_index *index = current->mm->sframe;
-	bool known;
-
-	mmap_read_lock(current->mm);
-	known = index && sframe_is_known(index, t->text, t->text + TEXT_SIZE);
-	mmap_read_unlock(current->mm);
-	return known;
-}
-
-static int sframe_test_without(struct kunit *test, unsigned long start,
-			       unsigned long end)
-{
-	int ret;
-
-	mmap_write_lock(current->mm);
-	ret = sframe_add_without(current->mm, start, end, SFRAME_WITHOUT);
-	mmap_write_unlock(current->mm);
-	return ret;
-}
-
-static void sframe_mapping_without_table_is_known_while_mapped(struct kunit *test)
-{
-	struct sframe_test *t = test->priv;
-
-	KUNIT_EXPECT_FALSE(test, sframe_test_is_known(test));
-	KUNIT_EXPECT_EQ(test, sframe_test_without(test, t->text, t->text + TEXT_SIZE), 0);
-	KUNIT_EXPECT_TRUE(test, sframe_test_is_known(test));
-	/* The entry does not count as a table. */
-	KUNIT_EXPECT_FALSE(test, unwind_user_has_tables());
-	/* The program can still register a table and remove it again. */
-	sframe_test_register(test);
-	KUNIT_EXPECT_EQ(test, sframe_test_lookup(test, LEAF), 0);
-	KUNIT_EXPECT_TRUE(test, unwind_user_has_tables());
-	KUNIT_ASSERT_EQ(test, sframe_prctl_remove(sframe_test_put(test, &t->region),
-						  sizeof(t->region)), 0);
-	KUNIT_EXPECT_TRUE(test, sframe_test_is_known(test));
-	KUNIT_ASSERT_EQ(test, vm_munmap(t->text, PAGE_SIZE), 0);
-	KUNIT_EXPECT_FALSE(test, sframe_test_is_known(test));
-}
-
-static void sframe_mappings_without_table_are_bounded(struct kunit *test)
-{
-	/* The tree accepts ranges that are not mapped. */
-	unsigned long start = SZ_4G;
-	unsigned int i;
-	int ret = 0;
-
-	for (i = 0; i < 10000 && !ret; i++, start += 2 * PAGE_SIZE)
-		ret = sframe_test_without(test, start, start + PAGE_SIZE);
-	KUNIT_EXPECT_EQ(test, ret, -ENOSPC);
-	KUNIT_EXPECT_EQ(test, i, 8193);
-	/* Unmapping the whole range makes room for new entries. */
-	mmap_write_lock(current->mm);
-	__sframe_unmap(current->mm, SZ_4G, start);
-	mmap_write_unlock(current->mm);
-	KUNIT_EXPECT_EQ(test, sframe_test_without(test, SZ_4G, start), 0);
-}
-
 static struct kunit_case sframe_cases[] = {
 	KUNIT_CASE(sframe_walk_follows_rows_to_the_outermost_frame),
 	KUNIT_CASE(sframe_walk_looks_callers_up_at_the_call),
@@ -563,9 +464,6 @@ static struct kunit_case sframe_cases[] = {
 	KUNIT_CASE(sframe_tables_go_when_their_text_is_mapped_over),
 	KUNIT_CASE(sframe_tables_are_shared_by_fork),
 	KUNIT_CASE(sframe_tables_stay_behind_with_memory_that_does),
-	KUNIT_CASE(sframe_discovered_table_gives_way),
-	KUNIT_CASE(sframe_mapping_without_table_is_known_while_mapped),
-	KUNIT_CASE(sframe_mappings_without_table_are_bounded),
 	{}
 };
 

@@ -279,20 +279,28 @@ static inline unsigned int arch_unwind_sigframe_register(unsigned int reg)
 
 /**
  * arch_unwind_vdso() - get the image of the 64-bit vDSO
- * @vma: Special mapping without a file.  The caller holds the mmap_lock.
  * @size: Set to the size of the image in bytes.
  *
- * Return: the image of the vDSO, or NULL if @vma does not map the 64-bit vDSO.
+ * Return: the image, which is never freed.
  */
-static inline const void *arch_unwind_vdso(const struct vm_area_struct *vma, size_t *size)
+static inline const void *arch_unwind_vdso(size_t *size)
 {
-	const mm_context_t *context = &vma->vm_mm->context;
-
-	if (context->vdso_image != &vdso_image_64 ||
-	    vma->vm_start != (unsigned long)context->vdso)
-		return NULL;
 	*size = vdso_image_64.size;
 	return vdso_image_64.data;
+}
+
+/**
+ * arch_unwind_is_vdso() - whether a mapping is that of the 64-bit vDSO
+ * @vma: A mapping without a file, of the current process.
+ *
+ * Context: Any, NMI included.  The caller holds RCU.
+ */
+static inline bool arch_unwind_is_vdso(const struct vm_area_struct *vma)
+{
+	const mm_context_t *context = &current->mm->context;
+
+	return READ_ONCE(context->vdso_image) == &vdso_image_64 &&
+	       READ_ONCE(vma->vm_start) == (unsigned long)READ_ONCE(context->vdso);
 }
 
 #endif /* _ASM_X86_UNWIND_USER_H */
