@@ -117,8 +117,8 @@ case_page() {
 	[ $status = 0 ] && grep -q 'nanosleep' "$DIR/page.txt"
 }
 
-# Tables for what the cases run, where the kernel takes some. It loads them as the files are
-# mapped while somebody wants callchains.
+# Tables for what the cases run, where the kernel takes some. It loads the table of a file once a
+# stack leads there: sample each page fault, as these programs hardly run.
 load_tables() {
 	local path=/proc/sys/kernel/unwind_table_path
 
@@ -126,7 +126,7 @@ load_tables() {
 	cp -r "$DIR/cache" "$WORK/cache"
 	echo "$WORK/cache" >$path
 	# shellcheck disable=SC2016 # expanded by that shell
-	"$PERF" record -q -g -e cpu-clock -o "$WORK/first.data" -- sh -c '
+	"$PERF" record -q -g -e page-faults -c 1 -o "$WORK/first.data" -- sh -c '
 		"$0" 1 100 wait_nanosleep; python3 -c "import http.server"; sqlite3 :memory: "select 1"' \
 		"$DIR/waits" >/dev/null
 	while grep -q ' loading$' /sys/kernel/debug/unwind/files; do

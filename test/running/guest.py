@@ -264,7 +264,7 @@ def first_look() -> None:
                            "-o", str(WORK / "first.data"), "sleep", "1000"]) as child:
         while time.monotonic() < min(changed + QUIET_SECONDS, begin + LOAD_SECONDS):
             time.sleep(0.5)
-            # The order is that of their use.
+            # Files that may change unnoticed are looked at again, and change places.
             now = "\n".join(sorted(FILES.read_text(encoding="utf-8").splitlines()))
             if not before:
                 begin = time.monotonic()

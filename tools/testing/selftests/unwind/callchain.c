@@ -30,7 +30,7 @@
 #define TAKEN		UNWIND_RECORD_DEFERRED
 #endif
 
-/* Immediate walks use only tables that an earlier sample has had attached. */
+/* Immediate walks use only tables of files that an earlier sample has made known. */
 static int open_chain(struct unwind_perf *perf)
 {
 	int err = open_faults(perf, FLAGS);

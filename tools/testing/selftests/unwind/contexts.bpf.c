@@ -6,12 +6,13 @@
 
 char _license[] SEC("license") = "GPL";
 
-/* Input: process whose exit is traced */
+/* Input: process whose exit or system call is traced */
 __u32 tgid;
 
 /* Outputs */
 __u64 ips[64];
 long bytes;
+long samples;
 long at_exit_id = 1;
 
 struct {
@@ -27,6 +28,15 @@ int id_at_exit(void *ctx)
 {
 	if (bpf_get_current_pid_tgid() >> 32 == tgid)
 		at_exit_id = bpf_get_stackid(ctx, &stacks, BPF_F_USER_STACK);
+	return 0;
+}
+
+/* Takes the first stack only. */
+SEC("?tp/syscalls/sys_enter_getppid")
+int stack_at_getppid(void *ctx)
+{
+	if (bpf_get_current_pid_tgid() >> 32 == tgid && !samples++)
+		bytes = bpf_get_stack(ctx, ips, sizeof(ips), BPF_F_USER_STACK);
 	return 0;
 }
 

@@ -145,7 +145,7 @@ static keep bool take_faults(struct child *child)
 	return true;
 }
 
-/* Number of the child's samples that are whole; the first ones may miss tables. */
+/* Number of the child's samples that are whole. */
 static unsigned int whole_samples(struct unwind_perf *perf, const struct child *child)
 {
 	static struct unwind_record record;
@@ -158,6 +158,7 @@ static unsigned int whole_samples(struct unwind_perf *perf, const struct child *
 	return whole;
 }
 
+/* The kernel knows the files of the child, so its first sample is whole as well. */
 TEST(of_another_task)
 {
 	struct unwind_perf perf;
@@ -168,7 +169,7 @@ TEST(of_another_task)
 	ASSERT_EQ(0, unwind_perf_open(&perf, child.pid, PERF_TYPE_SOFTWARE,
 				      PERF_COUNT_SW_PAGE_FAULTS, UNWIND_AT_ONCE));
 	ASSERT_EQ(0, end_child(&child));
-	EXPECT_LE(FAULTS - warm, whole_samples(&perf, &child));
+	EXPECT_EQ(FAULTS, whole_samples(&perf, &child));
 }
 
 static const struct unwind_event faults_of_cpu_0 = {
@@ -332,6 +333,41 @@ TEST(stack_id_of_a_task_that_has_lost_its_mm)
 	contexts_bpf__destroy(skel);
 }
 
+static keep bool call_getppid(struct child *child)
+{
+	struct chain *chain = child->chain;
+
+	chain->ips[1] = chain_syscall(SYS_getppid, 0, 0, 0);
+	chain->ips[0] = (uintptr_t)chain_syscall_ip;
+	chain->ips[2] = chain_return_address();
+	chain->nr = 3;
+	return true;
+}
+
+/* A program has no second chance: the first stack of a process has to be whole. */
+TEST(program_that_takes_one_stack_of_a_process)
+{
+	struct contexts_bpf *skel = contexts_bpf__open();
+	static struct unwind_record record;
+	struct child child;
+
+	NEED_UNWIND();
+	ASSERT_NE(NULL, skel);
+	bpf_program__set_autoload(skel->progs.stack_at_getppid, true);
+	ASSERT_EQ(0, contexts_bpf__load(skel));
+	ASSERT_TRUE(start_child(&child, call_getppid));
+	child.chain->last = main_return;
+	skel->bss->tgid = child.pid;
+	ASSERT_EQ(0, contexts_bpf__attach(skel));
+	ASSERT_EQ(0, end_child(&child));
+	EXPECT_EQ(1, skel->bss->samples);
+	ASSERT_LT(0, skel->bss->bytes);
+	record.nr = skel->bss->bytes / sizeof(uint64_t);
+	memcpy(record.ips, skel->bss->ips, skel->bss->bytes);
+	EXPECT_TRUE(chain_matches(child.chain, &record));
+	contexts_bpf__destroy(skel);
+}
+
 /*
  * A program would take the cookie in a sample's callchain for a frame, so attaching must
  * fail.
@@ -473,10 +509,7 @@ static keep bool take_faults_at_the_limit(struct child *child)
 	*child->go = 1;
 	while (*child->go != 2)
 		;
-	/*
-	 * These are the first samples of this process, whose libraries are not discovered
-	 * yet.
-	 */
+	/* The kernel looks at the files again, whose tables it has evicted. */
 	for (volatile int i = 0; i < FAULTS; i++)
 		chain_syscall(SYS_getppid, 0, 0, 0);
 	*child->go = 3;
@@ -515,8 +548,8 @@ static bool make_tables_cold(void)
 }
 
 /*
- * The kernel charges memory for a task's tables to the task's group.  If the group is
- * full, stacks must be short; the kernel must not reclaim memory or kill a task for them.
+ * The kernel charges nobody for what it knows of files.  So a task in a group that is full
+ * may be sampled: the kernel must not reclaim memory or kill a task for that.
  */
 TEST_F(group, at_its_memory_limit)
 {

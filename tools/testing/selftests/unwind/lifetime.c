@@ -121,7 +121,7 @@ static bool take(layout_data *self)
 
 /*
  * Call the function, and check that the stack continues in its callers.  Call it twice,
- * as the first immediate walk may only trigger discovery.
+ * as the first immediate walk may find files that are not known yet.
  */
 static keep bool is_exact(layout_data *self)
 {

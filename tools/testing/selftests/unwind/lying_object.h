@@ -7,6 +7,7 @@
 #define _LYING_OBJECT_H
 
 #include <elf.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -23,23 +24,25 @@
 #endif
 
 #define PAGE 4096ul
+#define DEBUG_FILES "/sys/kernel/debug/unwind/files"
+#define BOUND "/proc/sys/kernel/unwind_table_kbytes"
 /*
- * Maximum time to wait for discovery.  After a miss without result, the kernel waits a
- * tenth of a second before it looks again.
+ * Maximum time to wait until the kernel knows a file.  If the file does not settle, the kernel
+ * looks at it after a tenth of a second first, and after ten seconds at last.
  */
 #define PATIENCE_SECONDS 20
 
-#define NEED_DISCOVERY()						\
-	do {								\
-		NEED_UNWIND();						\
-		if (unwind_tracepoint("unwind/sframe_discover") < 0)	\
-			SKIP(return, "no tracepoint unwind:sframe_discover");	\
+#define NEED_FILES()						\
+	do {							\
+		NEED_UNWIND();					\
+		if (access(DEBUG_FILES, R_OK))			\
+			SKIP(return, "no " DEBUG_FILES);	\
 	} while (0)
 
 /* First page of the file; the code is in the second page, the table in the third. */
 struct lying_object {
 	Elf64_Ehdr	header;
-	Elf64_Phdr	load, text, data, sframe;
+	Elf64_Phdr	load, text, data, sframe, notes;
 	Elf64_Nhdr	note;
 	char		owner[4];
 	uint8_t		id[20];
@@ -64,16 +67,18 @@ static inline void tell(void *structure, const struct lie *lie)
 /**
  * struct lying_map - a mapping of the object, and the events that watch it run
  * @area:	Three pages of the object, a guard page and the page that faults.
+ * @at:		Offset of the function to run in @area's second page.
  * @fault:	Page that faults, the last one of @area.
+ * @st:		The object's file.
  * @perf:	Event that samples the fault.
- * @looks:	Event that counts discoveries of the object's code.
  * @record:	Last stack sampled.
  */
 struct lying_map {
 	uint8_t			*area;
+	unsigned long		at;
 	void			*fault;
+	struct stat		st;
 	struct unwind_perf	perf;
-	struct unwind_perf	looks;
 	struct unwind_record	record;
 };
 
@@ -84,36 +89,64 @@ static inline bool is_over(time_t *end)
 	return time(NULL) > *end;
 }
 
-/* The kernel shares tables only of files that have not changed for two seconds. */
+/*
+ * The kernel does not use what it reads of a file in the tick of its last change or the next
+ * one, so a walk waits then.
+ */
 static inline void let_grow_old(int fd)
 {
+	struct timespec now;
 	struct stat st;
+	long long age = 0;
 
-	while (!fstat(fd, &st) && time(NULL) - st.st_ctime <= 2)
-		usleep(100000);
+	while (age < 50000000 && !fstat(fd, &st)) {
+		clock_gettime(CLOCK_REALTIME_COARSE, &now);
+		age = (now.tv_sec - st.st_ctim.tv_sec) * 1000000000ll +
+		      now.tv_nsec - st.st_ctim.tv_nsec;
+		usleep(1000);
+	}
 }
 
-/* Number of lines in debugfs' unwind/files that are of a file and end in @state. */
-static inline int lines_of(const struct stat *st, const char *state)
+/*
+ * Get the state of the file @st from its next line in @files: device, inode, size of the rows,
+ * state.  Returns NULL if there is none.
+ */
+static inline const char *next_state(FILE *files, const struct stat *st, char line[256])
 {
-	FILE *files = fopen("/sys/kernel/debug/unwind/files", "r");
-	char line[256], of[64];
+	char of[64];
+	size_t len;
+
+	len = snprintf(of, sizeof(of), "%02x:%02x %lu ", major(st->st_dev), minor(st->st_dev),
+		       st->st_ino);
+	while (files && fgets(line, 256, files)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (!strncmp(line, of, len))
+			return line + len + strcspn(line + len, " ") + 1;
+	}
+	return NULL;
+}
+
+static inline bool starts_with(const char *state, const char *what)
+{
+	return !strncmp(state, what, strlen(what));
+}
+
+/* Number of lines in debugfs' unwind/files that are of a file whose state starts with @what. */
+static inline int lines_of(const struct stat *st, const char *what)
+{
+	FILE *files = fopen(DEBUG_FILES, "r");
+	const char *state;
+	char line[256];
 	int nr = 0;
 
-	snprintf(of, sizeof(of), "%02x:%02x %lu ", major(st->st_dev), minor(st->st_dev),
-		 st->st_ino);
-	while (files && fgets(line, sizeof(line), files)) {
-		line[strcspn(line, "\n")] = '\0';
-		if (!strncmp(line, of, strlen(of)) && strlen(line) >= strlen(state) &&
-		    !strcmp(line + strlen(line) - strlen(state), state))
-			nr++;
-	}
+	while ((state = next_state(files, st, line)))
+		nr += starts_with(state, what);
 	if (files)
 		fclose(files);
 	return nr;
 }
 
-/* Whether debugfs' unwind/files has a line for the file that ends in @state. */
+/* Whether debugfs' unwind/files has a line for the file whose state starts with @state. */
 static inline bool file_is(int fd, const char *state)
 {
 	struct stat st;
@@ -121,11 +154,64 @@ static inline bool file_is(int fd, const char *state)
 	return !fstat(fd, &st) && lines_of(&st, state);
 }
 
-/* Open an event that counts a tracepoint in this thread. */
-static inline int open_counter(struct unwind_perf *perf, const char *name)
+/* Whether the kernel has looked at the file, and another look would find the same. */
+static inline bool is_decided(const struct stat *st)
 {
-	return unwind_perf_open(perf, 0, PERF_TYPE_TRACEPOINT, unwind_tracepoint(name),
-				UNWIND_NO_REQUESTS | UNWIND_NO_RECORDS | UNWIND_NO_USER);
+	FILE *files = fopen(DEBUG_FILES, "r");
+	bool known = false, decided = true;
+	const char *state;
+	char line[256];
+
+	while ((state = next_state(files, st, line))) {
+		known = true;
+		decided = decided && (starts_with(state, "loaded") ||
+				      starts_with(state, "without") ||
+				      starts_with(state, "no object") ||
+				      starts_with(state, "refused"));
+	}
+	if (files)
+		fclose(files);
+	return known && decided;
+}
+
+/* Value of a counter in debugfs' unwind/stats; -1 if there is none. */
+static inline long long stat_of(const char *name)
+{
+	FILE *file = fopen("/sys/kernel/debug/unwind/stats", "r");
+	long long value = -1, found = -1;
+	char line[64];
+
+	while (file && fscanf(file, "%63s %lld", line, &value) == 2)
+		if (!strcmp(line, name))
+			found = value;
+	if (file)
+		fclose(file);
+	return found;
+}
+
+static inline bool write_file(const char *path, const void *bytes, size_t size)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	bool done = fd >= 0 && write(fd, bytes, size) == (ssize_t)size;
+
+	return fd >= 0 && !close(fd) && done;
+}
+
+static inline bool set_bound(const char *kbytes)
+{
+	return write_file(BOUND, kbytes, strlen(kbytes));
+}
+
+/* Have the kernel evict all tables, used or not. */
+static inline bool evict_all_tables(void)
+{
+	FILE *file = fopen(BOUND, "r");
+	char bound[32];
+	bool known = file && fgets(bound, sizeof(bound), file);
+
+	if (file)
+		fclose(file);
+	return known && set_bound("0") && set_bound(bound);
 }
 
 static inline uint64_t count(const struct unwind_perf *perf)
@@ -149,7 +235,7 @@ static inline void write_headers(struct lying_object *headers)
 			.e_phoff = offsetof(struct lying_object, load),
 			.e_ehsize = sizeof(Elf64_Ehdr),
 			.e_phentsize = sizeof(Elf64_Phdr),
-			.e_phnum = 4,
+			.e_phnum = 5,
 		},
 		.load = {
 			.p_type = PT_LOAD, .p_flags = PF_R,
@@ -175,8 +261,8 @@ static inline void write_headers(struct lying_object *headers)
 }
 
 /* Write a whole object: headers, code and table. */
-static inline bool write_lying_object(int fd, const struct lying_object *headers,
-				      const struct lying_table *table)
+static keep bool write_lying_object(int fd, const struct lying_object *headers,
+				    const struct lying_table *table)
 {
 	return !ftruncate(fd, 3 * PAGE) &&
 	       pwrite(fd, headers, sizeof(*headers), 0) == sizeof(*headers) &&
@@ -192,30 +278,16 @@ static inline bool map_part(struct lying_map *map, unsigned long offset, int pro
 
 static inline bool map_object(struct lying_map *map, int fd)
 {
-	return map_part(map, 0, PROT_READ, fd) &&
+	return !fstat(fd, &map->st) && map_part(map, 0, PROT_READ, fd) &&
 	       map_part(map, PAGE, PROT_READ | PROT_EXEC, fd) &&
 	       map_part(map, 2 * PAGE, PROT_READ, fd);
 }
 
-/*
- * Watch only this object's code, as discovery returns to others without a table each
- * minute.
- */
-static inline bool watch_code(struct lying_map *map)
-{
-	char filter[64];
-
-	snprintf(filter, sizeof(filter), "text == 0x%lx", (unsigned long)map->area + PAGE);
-	return !open_counter(&map->looks, "unwind/sframe_discover") &&
-	       !ioctl(map->looks.fd, PERF_EVENT_IOC_SET_FILTER, filter);
-}
-
-/* Open the events of @map in this process. */
+/* Open the event of @map in this process. */
 static inline bool watch_map(struct lying_map *map)
 {
-	/* Discovery must not look before all parts are mapped. */
-	return !open_faults(&map->perf, 0) &&
-	       !ioctl(map->perf.fd, PERF_EVENT_IOC_DISABLE, 0) && watch_code(map);
+	/* The kernel must not look before all parts are mapped. */
+	return !open_faults(&map->perf, 0) && !ioctl(map->perf.fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
 static inline bool prepare_map(struct lying_map *map)
@@ -230,15 +302,14 @@ static inline bool prepare_map(struct lying_map *map)
 /* Run the code, and return whether the kernel used the table. */
 static keep int believes_in(struct lying_map *map)
 {
-	lying_function *function = (lying_function *)(map->area + PAGE);
+	lying_function *function = (lying_function *)(map->area + PAGE + map->at);
 
 	madvise(map->fault, PAGE, MADV_DONTNEED);
 	unwind_perf_drain(&map->perf);
 	ioctl(map->perf.fd, PERF_EVENT_IOC_ENABLE, 0);
 	function(map->fault, POISON);
 	ioctl(map->perf.fd, PERF_EVENT_IOC_DISABLE, 0);
-	if (!unwind_perf_stack_at(&map->perf, (uintptr_t)map->area + PAGE + LYING_FAULT,
-				  &map->record))
+	if (!unwind_perf_stack_at(&map->perf, (uintptr_t)function + LYING_FAULT, &map->record))
 		return -1;
 	return map->record.nr > 1 && map->record.ips[1] == POISON;
 }
@@ -246,7 +317,7 @@ static keep int believes_in(struct lying_map *map)
 /* Print what was sampled, and what the kernel knows of files, when it has not looked. */
 static inline void print_no_look(unsigned int runs, unsigned int sampled)
 {
-	FILE *files = fopen("/sys/kernel/debug/unwind/files", "r");
+	FILE *files = fopen(DEBUG_FILES, "r");
 	char line[256];
 
 	printf("# no look within %u seconds: %u runs, %u sampled; unwind/files:\n",
@@ -257,35 +328,27 @@ static inline void print_no_look(unsigned int runs, unsigned int sampled)
 		fclose(files);
 }
 
-/*
- * Run the code until the kernel has looked at it; whether it believed the table.  If the file
- * was loaded while mmap() asked for it, the kernel attached the table then, and does not look.
- */
+/* Run the code until the kernel knows its file, and return whether it uses the table then. */
 static keep int comes_to_believe_in(struct lying_map *map)
 {
 	unsigned int runs = 0, sampled = 0;
-	uint64_t before = count(&map->looks);
-	int answer;
 	time_t end = 0;
+	int answer;
 
+	/* The first run has the kernel look at a file that has changed. */
 	do {
-		answer = believes_in(map);
-		sampled += answer >= 0;
+		sampled += believes_in(map) >= 0;
 		runs++;
-	} while (answer != 1 && count(&map->looks) == before && !is_over(&end));
-	if (answer != 1 && count(&map->looks) == before) {
+	} while (!is_decided(&map->st) && !is_over(&end));
+	if (!is_decided(&map->st)) {
 		print_no_look(runs, sampled);
 		return -2;
 	}
-	/* Whatever the answer, it is looked at once, but for the end of a minute. */
-	for (int tries = 0; tries < 2; tries++) {
-		before = count(&map->looks);
-		for (int i = 0; i < 3; i++)
-			believes_in(map);
-		if (count(&map->looks) == before)
-			return believes_in(map);
-	}
-	return -3;
+	answer = believes_in(map);
+	for (int i = 0; i < 2; i++)
+		if (believes_in(map) != answer)
+			return -3;
+	return answer;
 }
 
 #endif /* _LYING_OBJECT_H */

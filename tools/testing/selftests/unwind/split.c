@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Test split tables: the kernel must find them by build-id, and refuse them if users
- * other than root may have written them or if they belong to another object.
+ * Test split tables: the kernel must find them by build-id and layout, and refuse them and
+ * their index if users other than root may have written them, or if they are damaged.
  */
 #define _GNU_SOURCE
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -14,73 +15,89 @@
 #include "unwind_test.h"
 #include "lying_object.h"
 #include "sframe_file.h"
+#include "sha256.h"
 
 #define SYSCTL "/proc/sys/kernel/unwind_table_path"
-#define BOUND "/proc/sys/kernel/unwind_table_kbytes"
 
-/* Offset of zeros after the object's code, more than the kernel reads at a time. */
-#define EH_FRAME_OFFSET	(2 * PAGE)
-#define EH_FRAME_SIZE	200000
-static const uint8_t eh_frame_sha256[] = {
-	0x4c, 0xbb, 0xd9, 0xbe, 0x0c, 0xba, 0x68, 0x58, 0x35, 0x75, 0x5f, 0x82, 0x77, 0x58, 0x70,
-	0x5d, 0xb5, 0xa4, 0x13, 0xc5, 0x49, 0x4c, 0x34, 0x26, 0x2c, 0xd2, 0x59, 0x46, 0xa7, 0x3e,
-	0x75, 0x82,
+/* Where the object's second function is in its code, a copy of the first */
+#define SECOND	64
+#define MAX_ENTRIES 4
+
+/* An index, with room for more entries than the tests need. */
+struct index {
+	struct sframe_index		head;
+	struct sframe_index_entry	entries[MAX_ENTRIES];
 };
-
-static bool write_file(const char *path, const void *bytes, size_t size)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
-	bool done = fd >= 0 && write(fd, bytes, size) == (ssize_t)size;
-
-	return fd >= 0 && !close(fd) && done;
-}
 
 FIXTURE(split)
 {
 	char			dir[64];	/* where tables are */
 	char			part[96];	/* the first byte of the build-id, below it */
 	char			name[192];	/* the table */
+	char			index_name[96];
 	char			path[512];	/* the sysctl, as it was */
 	int			fd;		/* the object */
 	struct lying_object	headers;
 	struct lying_map	map;
 	struct sframe_file	head;
 	struct lying_table	table;
+	struct index		index;
 };
 
 typedef FIXTURE_DATA(split) split_data;
 
-/* Write an object without a table, with a unique build-id. */
-static int write_object(split_data *self)
+/* Write an object, which nobody has open for writing then. */
+static int write_object(const struct lying_object *headers, const struct lying_table *table)
 {
-	struct lying_object *headers = &self->headers;
 	char name[] = "/tmp/split_object.XXXXXX";
-	int fd = mkstemp(name), random = open("/dev/urandom", O_RDONLY);
+	int fd = mkstemp(name);
+	bool done = write_lying_object(fd, headers, table) &&
+		    pwrite(fd, lying_code, sizeof(lying_code), PAGE + SECOND) ==
+		    sizeof(lying_code);
+
+	close(fd);
+	fd = done ? open(name, O_RDONLY | O_CLOEXEC) : -1;
+	unlink(name);
+	let_grow_old(fd);
+	return fd;
+}
+
+/* Make the headers of an object without a table, with a unique build-id. */
+static bool make_headers(struct lying_object *headers)
+{
+	int random = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+	bool done;
 
 	write_headers(headers);
-	headers->sframe = (Elf64_Phdr){
+	headers->text.p_filesz = SECOND + sizeof(lying_code);
+	headers->text.p_memsz = headers->text.p_filesz;
+	headers->sframe.p_type = PT_NULL;
+	headers->notes = (Elf64_Phdr){
 		.p_type = PT_NOTE, .p_flags = PF_R, .p_align = 4,
 		.p_offset = offsetof(struct lying_object, note),
 		.p_vaddr = offsetof(struct lying_object, note),
 		.p_filesz = sizeof(*headers) - offsetof(struct lying_object, note),
 	};
-	headers->header.e_phnum = 4;
 	headers->note = (Elf64_Nhdr){ 4, sizeof(headers->id), NT_GNU_BUILD_ID };
 	memcpy(headers->owner, "GNU", 4);
-	if (read(random, headers->id, sizeof(headers->id)) != sizeof(headers->id))
-		return -1;
+	done = read(random, headers->id, sizeof(headers->id)) == sizeof(headers->id);
+	close(random);
 	/* Differs from the ids in the invalid files below */
 	headers->id[19] = 1;
-	if (ftruncate(fd, EH_FRAME_OFFSET + EH_FRAME_SIZE) ||
-	    pwrite(fd, headers, sizeof(*headers), 0) != sizeof(*headers) ||
-	    pwrite(fd, lying_code, sizeof(lying_code), PAGE) != sizeof(lying_code))
-		return -1;
-	close(random);
-	close(fd);
-	/* Reopen read-only, as for a file that nobody writes. */
-	fd = open(name, O_RDONLY | O_CLOEXEC);
-	unlink(name);
-	return fd;
+	return done;
+}
+
+/* The layout of an object as write_headers() makes it, see sframe_file.h. */
+static void layout_of(const struct lying_object *headers, uint8_t layout[SFRAME_FILE_LAYOUT])
+{
+	uint64_t words[] = {
+		htole64(sizeof(headers->id)),
+		htole64(headers->text.p_vaddr), htole64(headers->text.p_memsz), 0, 0,
+	};
+	uint8_t digest[32];
+
+	sha256(words, sizeof(words), digest);
+	memcpy(layout, digest, SFRAME_FILE_LAYOUT);
 }
 
 static void name_table(split_data *self)
@@ -91,7 +108,20 @@ static void name_table(split_data *self)
 	at += sprintf(at, "%s/", self->part);
 	for (size_t i = 1; i < sizeof(self->headers.id); i++)
 		at += sprintf(at, "%02x", self->headers.id[i]);
-	strcpy(at, ".v3");
+	strcpy(at, ".v4");
+}
+
+/* Name the table as that of another layout than the usual one of the build-id. */
+static void name_table_by_layout(split_data *self, const uint8_t layout[SFRAME_FILE_LAYOUT])
+{
+	char *at;
+
+	name_table(self);
+	at = self->name + strlen(self->name) - strlen(".v4");
+	*at++ = '-';
+	for (int i = 0; i < SFRAME_FILE_LAYOUT; i++)
+		at += sprintf(at, "%02x", layout[i]);
+	strcpy(at, ".v4");
 }
 
 static void fill_table(split_data *self)
@@ -105,13 +135,11 @@ static void fill_table(split_data *self)
 		.format = 2,
 		.num_text = 1,
 		.build_id_size = sizeof(self->headers.id),
-		.eh_frame_offset = EH_FRAME_OFFSET,
-		.eh_frame_size = EH_FRAME_SIZE,
-		.text = { { PAGE, sizeof(lying_code) } },
+		.text = { { PAGE, self->headers.text.p_memsz } },
 	};
 	memcpy(self->head.magic, SFRAME_FILE_MAGIC, sizeof(self->head.magic));
 	memcpy(self->head.build_id, self->headers.id, sizeof(self->headers.id));
-	memcpy(self->head.eh_frame_sha256, eh_frame_sha256, sizeof(eh_frame_sha256));
+	layout_of(&self->headers, self->head.layout);
 	self->table = lying_table(-(int)PAGE);
 }
 
@@ -129,10 +157,59 @@ static bool write_table(split_data *self, size_t size)
 
 #define WHOLE (SFRAME_FILE_TABLE + sizeof(struct lying_table))
 
-/* Set the sysctl, which also restarts discovery. */
+/* Set the sysctl, which has the kernel read the indexes, and look at all files again. */
 static bool set_path(const char *path)
 {
 	return write_file(SYSCTL, path, strlen(path));
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct sframe_index_entry));
+}
+
+/* Add an object to the index in memory. */
+static void add_entry(split_data *self, const struct lying_object *headers)
+{
+	struct index *index = &self->index;
+	struct sframe_index_entry *entry = &index->entries[index->head.nr++];
+
+	memcpy(entry->build_id, headers->id, sizeof(headers->id));
+	layout_of(headers, entry->layout);
+	qsort(index->entries, index->head.nr, sizeof(*entry), compare_entries);
+}
+
+/* Make an index with the object and one that is nowhere, which comes after it. */
+static void fill_index(split_data *self)
+{
+	struct lying_object other = self->headers;
+
+	self->index = (struct index){
+		.head = {
+			.version = SFRAME_INDEX_VERSION,
+			.entry_size = sizeof(struct sframe_index_entry),
+		},
+	};
+	memcpy(self->index.head.magic, SFRAME_INDEX_MAGIC, sizeof(self->index.head.magic));
+	add_entry(self, &self->headers);
+	other.id[19]++;
+	add_entry(self, &other);
+}
+
+/* Write the index but for its last @less bytes. */
+static bool write_index(split_data *self, size_t less)
+{
+	size_t size = sizeof(self->index.head) +
+		      self->index.head.nr % (MAX_ENTRIES + 1) * sizeof(self->index.entries[0]);
+
+	unlink(self->index_name);
+	return write_file(self->index_name, &self->index, size - less);
+}
+
+/* Write the index and have the kernel read it. */
+static bool publish(split_data *self)
+{
+	return write_index(self, 0) && set_path(self->dir);
 }
 
 /* Map the object again, and return whether the kernel finds a table for it. */
@@ -141,24 +218,12 @@ static int finds(split_data *self)
 	return map_object(&self->map, self->fd) ? comes_to_believe_in(&self->map) : -4;
 }
 
-/* Wait until the kernel finds a table, which may be attached when the object is mapped. */
-static int comes_to_find(split_data *self)
-{
-	time_t end = 0;
-
-	if (!map_object(&self->map, self->fd))
-		return -4;
-	while (believes_in(&self->map) != 1 && !is_over(&end))
-		;
-	return believes_in(&self->map);
-}
-
 FIXTURE_SETUP(split)
 {
 	ssize_t size;
 	int fd;
 
-	NEED_DISCOVERY();
+	NEED_FILES();
 	fd = open(SYSCTL, O_RDWR);
 	if (fd < 0)
 		SKIP(return, "no " SYSCTL);
@@ -168,13 +233,15 @@ FIXTURE_SETUP(split)
 	strcpy(self->dir, "/tmp/split.XXXXXX");
 	ASSERT_NE(NULL, mkdtemp(self->dir));
 	ASSERT_EQ(0, chmod(self->dir, 0755));
-	self->fd = write_object(self);
-	ASSERT_LE(0, self->fd);
+	ASSERT_TRUE(make_headers(&self->headers));
 	name_table(self);
 	fill_table(self);
+	fill_index(self);
+	self->fd = write_object(&self->headers, &self->table);
+	ASSERT_LE(0, self->fd);
+	snprintf(self->index_name, sizeof(self->index_name), "%s/index.v4", self->dir);
 	ASSERT_EQ(0, mkdir(self->part, 0755));
 	ASSERT_TRUE(prepare_map(&self->map));
-	ASSERT_TRUE(set_path(self->dir));
 }
 
 FIXTURE_TEARDOWN(split)
@@ -183,6 +250,7 @@ FIXTURE_TEARDOWN(split)
 		return;
 	EXPECT_TRUE(set_path(self->path));
 	unlink(self->name);
+	unlink(self->index_name);
 	rmdir(self->part);
 	EXPECT_EQ(0, rmdir(self->dir));
 }
@@ -190,7 +258,9 @@ FIXTURE_TEARDOWN(split)
 TEST_F(split, is_found)
 {
 	ASSERT_TRUE(write_table(self, WHOLE));
-	EXPECT_EQ(1, comes_to_find(self));
+	ASSERT_TRUE(publish(self));
+	EXPECT_EQ(1, finds(self));
+	EXPECT_TRUE(file_is(self->fd, "loaded"));
 }
 
 TEST_F(split, is_found_in_the_second_directory)
@@ -198,28 +268,57 @@ TEST_F(split, is_found_in_the_second_directory)
 	char path[128];
 
 	ASSERT_TRUE(write_table(self, WHOLE));
+	ASSERT_TRUE(write_index(self, 0));
 	snprintf(path, sizeof(path), "/nowhere::relative:%s\n", self->dir);
 	ASSERT_TRUE(set_path(path));
-	EXPECT_EQ(1, comes_to_find(self));
+	EXPECT_EQ(1, finds(self));
 }
 
 TEST_F(split, is_not_looked_for_without_path)
 {
 	ASSERT_TRUE(write_table(self, WHOLE));
+	ASSERT_TRUE(write_index(self, 0));
 	ASSERT_TRUE(set_path("\n"));
 	EXPECT_EQ(0, finds(self));
+	EXPECT_TRUE(file_is(self->fd, "without"));
+}
+
+/* Only objects in the index cost the kernel more than a search in memory. */
+TEST_F(split, is_not_looked_for_without_index)
+{
+	ASSERT_TRUE(write_table(self, WHOLE));
+	ASSERT_TRUE(set_path(self->dir));
+	EXPECT_EQ(0, finds(self));
+	self->index.entries[0] = self->index.entries[1];
+	self->index.head.nr = 1;
+	ASSERT_TRUE(publish(self));
+	EXPECT_EQ(0, finds(self));
+	EXPECT_TRUE(file_is(self->fd, "without"));
+	self->index.head.nr = 0;
+	ASSERT_TRUE(publish(self));
+	EXPECT_EQ(0, finds(self));
+	EXPECT_TRUE(file_is(self->fd, "without"));
 }
 
 /* A new table must be found without mapping the object again or restarting the program. */
 TEST_F(split, is_found_when_it_appears)
 {
-	time_t end = 0;
+	ASSERT_TRUE(set_path(self->dir));
+	EXPECT_EQ(0, finds(self));
+	ASSERT_TRUE(write_table(self, WHOLE));
+	ASSERT_TRUE(publish(self));
+	EXPECT_EQ(1, comes_to_believe_in(&self->map));
+}
 
+/* The index may come before its tables, and be read again while nothing has changed. */
+TEST_F(split, is_found_when_it_follows_its_index)
+{
+	ASSERT_TRUE(publish(self));
 	EXPECT_EQ(0, finds(self));
 	ASSERT_TRUE(write_table(self, WHOLE));
 	ASSERT_TRUE(set_path(self->dir));
-	while (believes_in(&self->map) != 1 && !is_over(&end))
-		;
+	EXPECT_EQ(1, comes_to_believe_in(&self->map));
+	ASSERT_TRUE(set_path(self->dir));
 	EXPECT_EQ(1, believes_in(&self->map));
 }
 
@@ -263,6 +362,9 @@ static const struct lie lies[] = {
 	LIE(head.build_id[19], 0),
 	LIE(head.build_id_size, 0xffffffff),
 	LIE(head.build_id_size, 0),
+	/* The layout of make_headers() begins with 0x21 and ends with 0xf2. */
+	LIE(head.layout[0], 0),
+	LIE(head.layout[SFRAME_FILE_LAYOUT - 1], 0),
 	LIE(head.num_text, 0),
 	LIE(head.num_text, 0xffffffff),
 	LIE(head.text[0].vaddr, PAGE + 1),
@@ -273,19 +375,6 @@ static const struct lie lies[] = {
 	LIE(head.table_size, ~0ull),
 	LIE(head.table_vaddr, 3 * PAGE),
 	LIE(table.magic, 0xdee3),
-};
-
-/* Fields that are checked if users other than root may write the object. */
-static const struct lie hash_lies[] = {
-	LIE(head.eh_frame_sha256[0], 0),
-	LIE(head.eh_frame_sha256[31], 0),
-	LIE(head.eh_frame_offset, PAGE),
-	LIE(head.eh_frame_offset, EH_FRAME_OFFSET + 1),
-	LIE(head.eh_frame_offset, ~0ull),
-	LIE(head.eh_frame_size, 0),
-	LIE(head.eh_frame_size, EH_FRAME_SIZE - 1),
-	LIE(head.eh_frame_size, 1ull << 40),
-	LIE(head.eh_frame_size, ~0ull),
 };
 
 static void clean_up(split_data *self)
@@ -310,6 +399,7 @@ TEST_F_TIMEOUT(split, is_refused, 300)
 {
 	char what[32];
 
+	ASSERT_TRUE(write_index(self, 0));
 	for (int i = 0; i < NR_REFUSED; i++) {
 		fill_table(self);
 		snprintf(what, sizeof(what), "file %d", i);
@@ -326,34 +416,244 @@ TEST_F_TIMEOUT(split, is_refused, 300)
 	fill_table(self);
 	ASSERT_TRUE(write_table(self, WHOLE));
 	ASSERT_TRUE(set_path(self->dir));
-	EXPECT_EQ(1, comes_to_find(self));
+	EXPECT_EQ(1, finds(self));
 }
 
-/*
- * Another object may have the same build-id.  If only root may write the object, the
- * kernel trusts the id.
- */
-TEST_F_TIMEOUT(split, is_of_the_same_eh_frame, 300)
+/* Read the kernel's log from where @kmsg is, and return whether a line has @what. */
+static bool is_logged(int kmsg, const char *what)
 {
-	tell(self, &hash_lies[0]);
-	ASSERT_TRUE(write_table(self, WHOLE));
-	EXPECT_EQ(1, comes_to_find(self));
-	ASSERT_EQ(0, fchmod(self->fd, 0646));
-	for (size_t i = 0; i < ARRAY_SIZE(hash_lies); i++) {
-		fill_table(self);
-		tell(self, &hash_lies[i]);
-		ASSERT_TRUE(write_table(self, WHOLE));
-		expect_refused(_metadata, self, hash_lies[i].what);
+	char line[8192];
+	bool found = false;
+	ssize_t size;
+
+	/* EPIPE: lines were overwritten before they were read. */
+	while ((size = read(kmsg, line, sizeof(line) - 1)) > 0 || (size < 0 && errno == EPIPE)) {
+		line[size > 0 ? size : 0] = '\0';
+		found = found || strstr(line, what);
 	}
+	return found;
+}
+
+/* Ways to spoil an index.  The log names these first ones, but not each of many. */
+enum {
+	UNSORTED, TOO_LONG, OF_A_GROUP, NR_LOGGED,
+	TWICE = NR_LOGGED, OF_ALL, OF_ANOTHER, INDEX_LINK, INDEX_FIFO, SHORT, NO_HEAD, OTHER_MAGIC,
+	OTHER_VERSION, OTHER_SIZE, NR_INDEXES,
+};
+
+static bool spoil_index(split_data *self, int what)
+{
+	struct index *index = &self->index;
+	struct sframe_index_entry first = index->entries[0];
+	char other[200];
+
+	switch (what) {
+	case UNSORTED:
+		index->entries[0] = index->entries[1];
+		index->entries[1] = first;
+		break;
+	case TWICE:
+		index->entries[1] = first;
+		break;
+	case TOO_LONG:
+		index->head.nr = SFRAME_INDEX_MAX + 1;
+		break;
+	case OTHER_MAGIC:
+		index->head.magic[7]++;
+		break;
+	case OTHER_VERSION:
+		index->head.version--;
+		break;
+	case OTHER_SIZE:
+		index->head.entry_size = 24;
+		break;
+	}
+	if (!write_index(self, what == SHORT ? 1 : what == NO_HEAD ? 2 * sizeof(first) + 1 : 0))
+		return false;
+	switch (what) {
+	case OF_A_GROUP:
+		return !chmod(self->index_name, 0664);
+	case OF_ALL:
+		return !chmod(self->index_name, 0646);
+	case OF_ANOTHER:
+		return !chown(self->index_name, 65534, 65534);
+	case INDEX_FIFO:
+		return !unlink(self->index_name) && !mkfifo(self->index_name, 0600);
+	case INDEX_LINK:
+		snprintf(other, sizeof(other), "%s.other", self->index_name);
+		return !rename(self->index_name, other) && !symlink(other, self->index_name);
+	}
+	return true;
+}
+
+/* A directory whose index is not valid has no tables, and the administrator is told so. */
+TEST_F_TIMEOUT(split, is_not_in_an_index_that_is_refused, 300)
+{
+	int kmsg = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	char other[200];
+
+	ASSERT_LE(0, kmsg);
+	ASSERT_TRUE(write_table(self, WHOLE));
+	for (int i = 0; i < NR_INDEXES; i++) {
+		fill_index(self);
+		ASSERT_TRUE(spoil_index(self, i)) TH_LOG("index %d", i);
+		ASSERT_LE(0, lseek(kmsg, 0, SEEK_END));
+		ASSERT_TRUE(set_path(self->dir));
+		EXPECT_TRUE(i >= NR_LOGGED || is_logged(kmsg, self->index_name))
+			TH_LOG("index %d", i);
+		EXPECT_EQ(0, finds(self)) TH_LOG("index %d", i);
+		EXPECT_TRUE(file_is(self->fd, "without")) TH_LOG("index %d", i);
+	}
+	snprintf(other, sizeof(other), "%s.other", self->index_name);
+	EXPECT_EQ(0, unlink(other));
+	close(kmsg);
+	/* A corrected index must be used. */
+	fill_index(self);
+	ASSERT_TRUE(publish(self));
+	EXPECT_EQ(1, finds(self));
+}
+
+/* The index promises a table that the object's program headers contradict. */
+TEST_F(split, of_another_layout_is_refused)
+{
+	struct lying_object other = self->headers;
+
+	other.text.p_memsz++;
+	layout_of(&other, self->head.layout);
+	ASSERT_TRUE(write_table(self, WHOLE));
+	ASSERT_TRUE(publish(self));
+	EXPECT_EQ(0, finds(self));
+	EXPECT_TRUE(file_is(self->fd, "refused"));
+	/* The same under the name of the object's layout */
+	unlink(self->name);
+	name_table_by_layout(self, self->index.entries[0].layout);
+	ASSERT_TRUE(write_table(self, WHOLE));
+	ASSERT_TRUE(set_path(self->dir));
+	EXPECT_EQ(0, finds(self));
+	EXPECT_TRUE(file_is(self->fd, "refused"));
+	/* The table itself */
 	fill_table(self);
 	ASSERT_TRUE(write_table(self, WHOLE));
 	ASSERT_TRUE(set_path(self->dir));
-	EXPECT_EQ(1, comes_to_find(self));
+	EXPECT_EQ(1, finds(self));
 }
 
-static bool set_bound(const char *kbytes)
+/* The index has another layout of the build-id only. */
+TEST_F(split, is_not_for_another_layout)
 {
-	return write_file(BOUND, kbytes, strlen(kbytes));
+	self->headers.text.p_memsz++;
+	fill_index(self);
+	self->headers.text.p_memsz--;
+	ASSERT_TRUE(write_table(self, WHOLE));
+	ASSERT_TRUE(publish(self));
+	EXPECT_EQ(0, finds(self));
+	EXPECT_TRUE(file_is(self->fd, "without"));
+}
+
+/* As two builds with a build-id that somebody has chosen, or a program and its stripped copy. */
+TEST_F(split, is_found_for_each_layout_of_a_build_id)
+{
+	struct lying_object first = self->headers;
+	static struct lying_map second;
+	uint8_t layout[SFRAME_FILE_LAYOUT];
+	char name[sizeof(self->name)];
+	int fd;
+
+	ASSERT_TRUE(write_table(self, WHOLE));
+	strcpy(name, self->name);
+	self->headers.text.p_memsz++;
+	fd = write_object(&self->headers, &self->table);
+	ASSERT_LE(0, fd);
+	fill_table(self);
+	layout_of(&self->headers, layout);
+	name_table_by_layout(self, layout);
+	ASSERT_TRUE(write_table(self, WHOLE));
+	fill_index(self);
+	add_entry(self, &first);
+	ASSERT_TRUE(publish(self));
+
+	EXPECT_EQ(1, finds(self));
+	ASSERT_TRUE(prepare_map(&second));
+	ASSERT_TRUE(map_object(&second, fd));
+	EXPECT_EQ(1, comes_to_believe_in(&second));
+	EXPECT_EQ(1, believes_in(&self->map));
+	EXPECT_EQ(0, unlink(name));
+	close(fd);
+}
+
+/* Replace the object by one that has @table, or a part of one, itself. */
+static bool give_own_table(split_data *self, const struct lying_table *table)
+{
+	close(self->fd);
+	self->headers.sframe.p_type = PT_GNU_SFRAME;
+	self->fd = write_object(&self->headers, table);
+	return self->fd >= 0;
+}
+
+/* Whether the kernel uses a table for both functions of the object: bit 0 and bit 1. */
+static int finds_both(split_data *self)
+{
+	int first = finds(self), second;
+
+	self->map.at = SECOND;
+	second = comes_to_believe_in(&self->map);
+	self->map.at = 0;
+	return first < 0 ? first : second < 0 ? second : first + 2 * second;
+}
+
+/* Part of an object may come from an assembler that makes tables. */
+TEST_F(split, completes_the_table_of_the_object)
+{
+	struct lying_table table = lying_table(SECOND - (int)PAGE);
+
+	ASSERT_TRUE(give_own_table(self, &table));
+	EXPECT_EQ(2, finds_both(self));
+	ASSERT_TRUE(write_table(self, WHOLE));
+	ASSERT_TRUE(publish(self));
+	EXPECT_EQ(3, finds_both(self));
+}
+
+/* Where both have a row, that of root counts. */
+TEST_F(split, comes_before_the_table_of_the_object)
+{
+	struct lying_table table = lying_table(-(int)PAGE);
+
+	/* Where the return address really is */
+	table.rows[5] = 48;
+	ASSERT_TRUE(give_own_table(self, &table));
+	EXPECT_EQ(0, finds(self));
+	EXPECT_TRUE(file_is(self->fd, "loaded"));
+	ASSERT_TRUE(write_table(self, WHOLE));
+	ASSERT_TRUE(publish(self));
+	EXPECT_EQ(1, finds(self));
+}
+
+TEST_F(split, stands_in_for_a_damaged_table)
+{
+	struct lying_table table = lying_table(-(int)PAGE);
+
+	table.magic = 0xdee3;
+	ASSERT_TRUE(give_own_table(self, &table));
+	EXPECT_EQ(0, finds(self));
+	EXPECT_TRUE(file_is(self->fd, "refused"));
+	ASSERT_TRUE(write_table(self, WHOLE));
+	ASSERT_TRUE(publish(self));
+	EXPECT_EQ(1, finds(self));
+}
+
+/* The own table is too large for the task to read it. */
+TEST_F(split, stands_in_for_a_large_table)
+{
+	close(self->fd);
+	self->headers.sframe.p_type = PT_GNU_SFRAME;
+	self->headers.sframe.p_filesz = 32769;
+	self->fd = write_object(&self->headers, &self->table);
+	ASSERT_LE(0, self->fd);
+	EXPECT_EQ(0, finds(self));
+	EXPECT_TRUE(file_is(self->fd, "refused -7"));
+	ASSERT_TRUE(write_table(self, WHOLE));
+	ASSERT_TRUE(publish(self));
+	EXPECT_EQ(1, finds(self));
 }
 
 /*
@@ -363,7 +663,6 @@ static bool set_bound(const char *kbytes)
 TEST_F_TIMEOUT(split, is_bounded, 300)
 {
 	char before[32];
-	time_t end = 0;
 	ssize_t size;
 	int fd;
 
@@ -375,16 +674,51 @@ TEST_F_TIMEOUT(split, is_bounded, 300)
 	before[size] = '\0';
 	EXPECT_LT(0, atoi(before));
 	ASSERT_TRUE(write_table(self, WHOLE));
-	let_grow_old(self->fd);
-	EXPECT_EQ(1, comes_to_find(self));
+	ASSERT_TRUE(publish(self));
+	EXPECT_EQ(1, finds(self));
 	EXPECT_TRUE(set_bound("0\n"));
 	EXPECT_NE(1, believes_in(&self->map));
 	EXPECT_EQ(0, finds(self));
 	EXPECT_TRUE(set_bound(before));
-	while (believes_in(&self->map) != 1 && !is_over(&end))
-		;
-	EXPECT_EQ(1, believes_in(&self->map));
+	EXPECT_EQ(1, comes_to_believe_in(&self->map));
 	EXPECT_FALSE(set_bound("-1\n"));
+}
+
+/* A table says that it has more rows than there is room for at all. */
+TEST_F(split, that_cannot_fit_evicts_nothing)
+{
+	static struct lying_map second;
+	char name[sizeof(self->name)], part[sizeof(self->part)];
+	struct lying_object first = self->headers;
+	long long evicted;
+	int fd;
+
+	ASSERT_TRUE(write_table(self, WHOLE));
+	strcpy(name, self->name);
+	strcpy(part, self->part);
+	self->headers.id[0]++;
+	fd = write_object(&self->headers, &self->table);
+	ASSERT_LE(0, fd);
+	name_table(self);
+	fill_table(self);
+	self->table.num_fres = ~0u;
+	ASSERT_EQ(0, mkdir(self->part, 0755));
+	ASSERT_TRUE(write_table(self, WHOLE));
+	fill_index(self);
+	add_entry(self, &first);
+	ASSERT_TRUE(publish(self));
+
+	EXPECT_EQ(1, finds(self));
+	evicted = stat_of("files_evicted");
+	ASSERT_TRUE(prepare_map(&second));
+	ASSERT_TRUE(map_object(&second, fd));
+	EXPECT_EQ(0, comes_to_believe_in(&second));
+	EXPECT_TRUE(file_is(fd, "refused -28"));
+	EXPECT_EQ(evicted, stat_of("files_evicted"));
+	EXPECT_EQ(1, believes_in(&self->map));
+	EXPECT_EQ(0, unlink(name));
+	EXPECT_EQ(0, rmdir(part));
+	close(fd);
 }
 
 TEST_HARNESS_MAIN

@@ -74,8 +74,9 @@ static inline bool set_max_stack(unsigned int frames)
 }
 
 /*
- * Load the tables of this program and its libraries, by samples in a child.  A walk does
- * not wait long for a load, so the first test would get short stacks on a slow machine.
+ * Make this program and its libraries known to the kernel, by samples in a child.  A walk does
+ * not wait long for a load, so the first test would get short stacks on a slow machine.  Pages
+ * that are not resident are read ahead after a sample, and used at a later one.
  */
 static void load_tables(void)
 {
@@ -86,10 +87,13 @@ static void load_tables(void)
 		waitpid(child, NULL, 0);
 	if (child)
 		return;
-	if (unwind_perf_missing() || open_faults(&perf, 0) || !touch_new_page())
+	if (unwind_perf_missing() || open_faults(&perf, 0))
 		_exit(0);
-	for (int tries = 0; unwind_is_loading() && tries < 600; tries++)
+	for (int tries = 0; (tries < 4 || unwind_is_loading()) && tries < 600; tries++) {
+		if (!touch_new_page())
+			_exit(0);
 		usleep(100000);
+	}
 	_exit(0);
 }
 
