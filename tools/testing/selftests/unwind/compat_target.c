@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An i386 program with frame pointers, for compat.c.  Prints the stack that the kernel
- * should find at its page fault, or with an argument the offset of down() in its file.
+ * A program with frame pointers and without a table: compat_target for i386, fp_target for
+ * x86-64.  Prints the stack that the kernel should find at its page fault, or with an
+ * argument the offset of down() in its file.
  */
 #include <stdint.h>
 #include <stdio.h>
