@@ -31,7 +31,6 @@
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
-#include <linux/unwind_deferred.h>
 #include <linux/unwind_user.h>
 #include <linux/workqueue.h>
 
