@@ -39,7 +39,6 @@
 #include <linux/hashtable.h>
 #include <linux/mm.h>
 #include <linux/mount.h>
-#include <linux/random.h>
 #include <linux/rculist.h>
 #include <linux/sched.h>
 #include <linux/seq_file.h>
@@ -47,9 +46,7 @@
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
-#include <linux/uidgid.h>
 #include <linux/unwind_user.h>
-#include <linux/user_namespace.h>
 
 #include <asm/unwind_user.h>
 
@@ -499,10 +496,7 @@ static bool file_make_own_room(struct file_class *class, size_t bytes)
  */
 static bool file_is_of_root(const struct vm_area_struct *vma)
 {
-	const struct inode *inode = file_inode(vma->vm_file);
-
-	return uid_eq(inode->i_uid, GLOBAL_ROOT_UID) && !(inode->i_mode & 0022) &&
-	       inode->i_sb->s_user_ns == &init_user_ns &&
+	return unwind_is_of_root(file_inode(vma->vm_file)) &&
 	       !(vma->vm_file->f_path.mnt->mnt_flags & MNT_NOSUID);
 }
 
@@ -716,33 +710,23 @@ int unwind_file_look(struct vm_area_struct *vma, enum unwind_look how,
 	return ret == -ESTALE ? file_draft(vma, how, draft) : ret;
 }
 
-/* Make the rows of an object's own table.  Returns 0 or an error. */
+/* Make the rows of an object's own table.  Returns 0 or an error; the caller frees the rows. */
 static int file_build_own(const struct unwind_draft *draft, struct unwind_table **rows)
 {
 	const struct unwind_layout *layout = &draft->layout;
+	struct sframe_file_text text[UNWIND_MAX_CODE];
 	struct unwind_table_source source = {
 		.bytes = draft->table,
 		.len = layout->table.size,
 		.start = layout->table.vaddr,
 	};
 	unsigned int i;
-	bool any = false;
 
 	for (i = 0; i < layout->nr_code; i++) {
-		struct unwind_table *table;
-
-		source.text_start = layout->code[i].vaddr;
-		source.text_end = source.text_start + layout->code[i].size;
-		table = unwind_table_build(&source, get_random_u32(), GFP_NOWAIT);
-		if (PTR_ERR_OR_ZERO(table) == -ENOENT)
-			continue;
-		/* The caller frees the rows made so far. */
-		if (IS_ERR(table))
-			return PTR_ERR(table);
-		rows[i] = table;
-		any = true;
+		text[i].vaddr = layout->code[i].vaddr;
+		text[i].size = layout->code[i].size;
 	}
-	return any ? 0 : -ENOENT;
+	return unwind_tables_build(&source, text, layout->nr_code, rows, GFP_NOWAIT);
 }
 
 /* Give @file its own table, whose rows are @rows; the lock is held. */

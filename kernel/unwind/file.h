@@ -5,8 +5,11 @@
 #ifndef _KERNEL_UNWIND_FILE_H
 #define _KERNEL_UNWIND_FILE_H
 
+#include <linux/fs.h>
 #include <linux/jiffies.h>
 #include <linux/types.h>
+#include <linux/uidgid.h>
+#include <linux/user_namespace.h>
 
 #include "object.h"
 
@@ -47,6 +50,13 @@ static inline bool unwind_is_worth_waiting(unsigned long *patience, enum unwind_
 	if (how == UNWIND_LOOK_GIVE_UP)
 		WRITE_ONCE(*patience, now + HZ);
 	return time_after_eq(now, READ_ONCE(*patience));
+}
+
+/* Whether nobody but the machine's root can have written @inode, if it tells the truth. */
+static inline bool unwind_is_of_root(const struct inode *inode)
+{
+	return uid_eq(inode->i_uid, GLOBAL_ROOT_UID) && !(inode->i_mode & 0022) &&
+	       inode->i_sb->s_user_ns == &init_user_ns;
 }
 
 int unwind_file_seek(struct sframe_cursor *cursor, unsigned long ip, unsigned long first,

@@ -29,14 +29,11 @@
 #include <linux/init_task.h>
 #include <linux/mutex.h>
 #include <linux/namei.h>
-#include <linux/random.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/sysctl.h>
-#include <linux/uidgid.h>
 #include <linux/unaligned.h>
-#include <linux/user_namespace.h>
 #include <linux/workqueue.h>
 
 #include <crypto/sha2.h>
@@ -103,15 +100,6 @@ static LIST_HEAD(split_waiting);
 static void split_work(struct work_struct *work);
 static DECLARE_WORK(split_worker, split_work);
 
-/* Whether nobody but the machine's root can have written @file. */
-static bool split_is_trusted(const struct file *file)
-{
-	const struct inode *inode = file_inode(file);
-
-	return S_ISREG(inode->i_mode) && uid_eq(inode->i_uid, GLOBAL_ROOT_UID) &&
-	       !(inode->i_mode & 0022) && inode->i_sb->s_user_ns == &init_user_ns;
-}
-
 /* Open @name below @directory, in the mount namespace and root directory of init. */
 static struct file *split_open_at(const char *directory, const char *name)
 {
@@ -129,7 +117,8 @@ static struct file *split_open_at(const char *directory, const char *name)
 	file = file_open_root(&root, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_LARGEFILE, 0);
 	path_put(&root);
 	kfree(path);
-	if (IS_ERR(file) || split_is_trusted(file))
+	if (IS_ERR(file) ||
+	    (S_ISREG(file_inode(file)->i_mode) && unwind_is_of_root(file_inode(file))))
 		return file;
 	fput(file);
 	return ERR_PTR(-EPERM);
@@ -543,7 +532,7 @@ static int split_has_room(const struct unwind_split *split, struct file *file,
 	return room ? 0 : -ENOSPC;
 }
 
-/* Make rows for all executable segments. */
+/* Make rows for all executable segments; the caller frees them, also after an error. */
 static int split_build(const struct sframe_file *header, const void *bytes,
 		       struct unwind_table **rows)
 {
@@ -553,23 +542,8 @@ static int split_build(const struct sframe_file *header, const void *bytes,
 		.start = header->table_vaddr,
 		.private_rules = header->flags & SFRAME_FILE_PRIVATE_RULES,
 	};
-	struct unwind_table *table;
-	bool any = false;
-	unsigned int i;
 
-	for (i = 0; i < header->num_text; i++) {
-		source.text_start = header->text[i].vaddr;
-		source.text_end = source.text_start + header->text[i].size;
-		table = unwind_table_build(&source, get_random_u32(), GFP_KERNEL);
-		if (PTR_ERR_OR_ZERO(table) == -ENOENT)
-			continue;
-		/* The caller frees the rows made so far. */
-		if (IS_ERR(table))
-			return PTR_ERR(table);
-		rows[i] = table;
-		any = true;
-	}
-	return any ? 0 : -ENOENT;
+	return unwind_tables_build(&source, header->text, header->num_text, rows, GFP_KERNEL);
 }
 
 static int split_load_file(const struct unwind_split *split, struct file *file,

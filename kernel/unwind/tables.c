@@ -11,15 +11,19 @@
  */
 
 #include <linux/atomic.h>
+#include <linux/err.h>
 #include <linux/init.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/pfn.h>
+#include <linux/random.h>
 #include <linux/shrinker.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/sysctl.h>
 #include <linux/unwind_user.h>
+
+#include <uapi/linux/sframe_file.h>
 
 #include "stats.h"
 #include "tables.h"
@@ -101,6 +105,41 @@ void unwind_tables_init(struct unwind_tables *tables, void (*evicted)(struct unw
 {
 	*tables = (struct unwind_tables){ .used = jiffies, .evicted = evicted };
 	INIT_LIST_HEAD(&tables->recent);
+}
+
+/**
+ * unwind_tables_build() - make the rows of an object from an SFrame table
+ * @table: The SFrame table, for any code.
+ * @text: The executable segments of the object.
+ * @nr: Number of @text and of @rows.
+ * @rows: All NULL; set to the rows of each segment.  The caller frees them with
+ *	unwind_tables_free_rows(), also after an error.
+ * @gfp: Flags for all allocations.
+ *
+ * Context: Process context, may sleep for others to run.
+ * Return: 0; -ENOENT if no segment has rows; other errors of unwind_table_build().
+ */
+int unwind_tables_build(const struct unwind_table_source *table,
+			const struct sframe_file_text *text, unsigned int nr,
+			struct unwind_table **rows, gfp_t gfp)
+{
+	struct unwind_table_source source = *table;
+	struct unwind_table *made;
+	int ret = -ENOENT;
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		source.text_start = text[i].vaddr;
+		source.text_end = text[i].vaddr + text[i].size;
+		made = unwind_table_build(&source, get_random_u32(), gfp);
+		if (PTR_ERR_OR_ZERO(made) == -ENOENT)
+			continue;
+		if (IS_ERR(made))
+			return PTR_ERR(made);
+		rows[i] = made;
+		ret = 0;
+	}
+	return ret;
 }
 
 /**

@@ -14,6 +14,8 @@
 #include "object.h"
 #include "table.h"
 
+struct sframe_file_text;
+
 /**
  * struct unwind_tables - the rows of an object
  * @rows:	The table of each executable segment.  NULL if the rows are not loaded, or if no
@@ -37,6 +39,9 @@ struct unwind_tables {
 extern spinlock_t unwind_tables_lock;
 extern atomic_t unwind_tables_generation;
 
+int unwind_tables_build(const struct unwind_table_source *table,
+			const struct sframe_file_text *text, unsigned int nr,
+			struct unwind_table **rows, gfp_t gfp);
 void unwind_tables_init(struct unwind_tables *tables, void (*evicted)(struct unwind_tables *));
 void unwind_tables_add(struct unwind_tables *tables, struct unwind_table **rows, unsigned int nr);
 void unwind_tables_drop(struct unwind_tables *tables);
