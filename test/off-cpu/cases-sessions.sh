@@ -138,35 +138,49 @@ case_thread() {
 	[ "$("$PERF" script -i "$DATA" -F tid | sort -u | tr -d ' \n')" = $pid ]
 }
 
-# waits_with_exec WHICH: in ms, with -t and the tid of the thread or of the first one. Both wait
-# for half a second before the exec(), and the thread for two after it.
+# waits_with_exec WHICH: records with -t and the tid of the thread, or of the first one, until the
+# program ends. Both wait for half a second before the exec(), and the thread for two after it.
+# perf would end with the first one, so it records this shell as well.
 waits_with_exec() {
 	local pid tid
 
 	rm -f "$WORK/go" "$WORK/tid"
-	mkfifo "$WORK/go"
+	mkfifo "$WORK/go" "$WORK/tid"
 	"$DIR/thread_exec" <"$WORK/go" >"$WORK/tid" &
 	pid=$!
-	exec 7>"$WORK/go"
-	until [ -s "$WORK/tid" ]; do sleep 0.1; done
-	tid=$(cat "$WORK/tid")
+	exec 7>"$WORK/go" 8<"$WORK/tid"
+	read -r tid <&8
 	[ "$1" = thread ] || tid=$pid
-	"$PERF" record -q --off-cpu -e dummy -o "$DATA" -t "$tid" -- sh -c 'sleep 0.5; echo >&7; sleep 3'
-	exec 7>&-
+	"$PERF" record -q --off-cpu -e dummy -o "$DATA" -t "$tid,$$" -- \
+		sh -c 'sleep 0.5; echo >&7; cat <&8'
+	exec 7>&- 8<&-
 	wait $pid
 	script_of "$DATA" >"$DIR/thread_exec.$1.txt"
-	echo $(($(sum "$DIR/thread_exec.$1.txt") / 1000000))
+}
+
+# waited_in WHICH FUNCTION: in ms, with FUNCTION in the stack
+waited_in() {
+	awk -v RS= -v function_name="$2" 'index($0, " " function_name " ")' ORS='\n\n' \
+		"$DIR/thread_exec.$1.txt" >"$WORK/waited"
+	echo $(($(sum "$WORK/waited") / 1000000))
 }
 
 # exec() gives the thread that calls it the pid of the first one. With -t, perf stays with the
-# thread, and does not go over to it from the first one.
+# thread, and does not go over to it from the first one. How long an exec() takes is not measured.
 case_thread_exec() {
-	local thread first
+	local which function
+	local -A waited
 
-	thread=$(waits_with_exec thread)
-	first=$(waits_with_exec first)
-	echo "# the thread waited $thread ms, the first one $first ms"
-	[ "$thread" -ge 2500 ] && [ "$first" -ge 500 ] && [ "$first" -lt 2500 ]
+	for which in thread first; do
+		waits_with_exec $which
+		for function in pipe_read futex_wait hrtimer_nanosleep; do
+			waited[$which.$function]=$(waited_in $which $function)
+			echo "# $which, $function: ${waited[$which.$function]} ms"
+		done
+	done
+	[ "${waited[thread.pipe_read]}" -ge 450 ] && [ "${waited[thread.hrtimer_nanosleep]}" -ge 2000 ] &&
+		[ "${waited[thread.futex_wait]}" = 0 ] && [ "${waited[first.futex_wait]}" -ge 450 ] &&
+		[ "${waited[first.pipe_read]}" = 0 ] && [ "${waited[first.hrtimer_nanosleep]}" = 0 ]
 }
 
 inherit() {
