@@ -9,12 +9,15 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -349,6 +352,42 @@ static void read_rings(struct watch *watch)
 	}
 }
 
+/* Directory with the files of hostile processes */
+static char dir[] = "/tmp/unwind-stress-XXXXXX";
+
+/* Make files that overlayfs shows from below, as those of a container's image are. */
+static bool make_files(void)
+{
+	char path[64], options[128];
+	int fd;
+
+	if (!mkdtemp(dir) || unshare(CLONE_NEWNS) ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("stress", dir, "tmpfs", 0, NULL))
+		return false;
+	snprintf(options, sizeof(options), "lowerdir=%s/0,upperdir=%s/1,workdir=%s/2",
+		 dir, dir, dir);
+	for (int i = 0; i < 3; i++) {
+		snprintf(path, sizeof(path), "%s/%d", dir, i);
+		if (mkdir(path, 0755))
+			return false;
+	}
+	for (int i = 0; i < STRESS_FILES; i++) {
+		snprintf(path, sizeof(path), "%s/0/%d", dir, i);
+		fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0755);
+		if (fd < 0 || stress_copy_program(fd) || close(fd))
+			return false;
+	}
+	return !mount("stress", dir, "overlay", 0, options);
+}
+
+static void remove_files(void)
+{
+	umount(dir);
+	umount(dir);
+	rmdir(dir);
+}
+
 static pid_t start_hostile(uint64_t seed)
 {
 	pid_t pid = fork();
@@ -356,7 +395,7 @@ static pid_t start_hostile(uint64_t seed)
 	if (!pid) {
 		/* Drop the supervisor's priority. */
 		setpriority(PRIO_PROCESS, 0, 0);
-		stress_hostile(seed);
+		stress_hostile(seed, dir);
 	}
 	if (pid < 0)
 		ksft_exit_fail_msg("fork: %s\n", strerror(errno));
@@ -459,8 +498,9 @@ static void report_honest(const char *name, const struct honest *honest, bool en
 static void report_storm(const struct watch *watch)
 {
 	static const char * const names[STRESS_EVENTS] = {
-		"deeds", "tables taken", "tables refused", "tables removed", "remaps", "forks",
-		"vforks", "execs", "forged stacks", "signals", "kills", "ended",
+		"deeds", "tables taken", "tables refused", "tables removed", "remaps",
+		"files mapped", "files written", "files replaced", "forks", "vforks", "execs",
+		"forged stacks", "signals", "kills", "ended",
 	};
 	unsigned long lost = 0, senseless = 0;
 	bool all = watch->samples && watch->deferred && watch->records;
@@ -494,6 +534,8 @@ static int run(void)
 	ksft_print_header();
 	if (missing)
 		ksft_exit_skip("%s\n", missing);
+	if (!make_files())
+		ksft_exit_skip("files on overlayfs: %s\n", strerror(errno));
 	ksft_set_plan(5);
 	ksft_print_msg("seed %llu, %lu seconds\n", (unsigned long long)seed, seconds);
 	period = timer_period();
@@ -523,6 +565,7 @@ static int run(void)
 	report_storm(&watch);
 	for (unsigned int i = 0; i < watch.nr; i++)
 		unwind_perf_close(&watch.perfs[i]);
+	remove_files();
 	ksft_finished();
 }
 
@@ -531,8 +574,8 @@ int main(int argc, char **argv)
 	int result;
 
 	main_return = chain_return_address();
-	if (argc == 3 && !strcmp(argv[1], STRESS_HOSTILE))
-		stress_hostile(strtoull(argv[2], NULL, 0));
+	if (argc == 4 && !strcmp(argv[1], STRESS_HOSTILE))
+		stress_hostile(strtoull(argv[2], NULL, 0), argv[3]);
 	result = run();
 	asm volatile("" : "+r"(result));
 	return result;

@@ -16,6 +16,9 @@ enum stress_event {
 	STRESS_TABLES_REFUSED,
 	STRESS_TABLES_REMOVED,
 	STRESS_REMAPS,
+	STRESS_FILES_MAPPED,
+	STRESS_FILES_WRITTEN,
+	STRESS_FILES_REPLACED,
 	STRESS_FORKS,
 	STRESS_VFORKS,
 	STRESS_EXECS,
@@ -70,10 +73,19 @@ static inline unsigned int stress_below(uint64_t *state, unsigned int limit)
  */
 void stress_forge(void *page, const uint64_t *stack, uint64_t fp);
 
-/* Misbehave until killed, or for some thousand deeds. */
-void stress_hostile(uint64_t seed);
+/* Files "0", "1", ... in a directory on overlayfs, first copies of the program. */
+#define STRESS_FILES	8
 
-/* Argument that makes the program call stress_hostile() with the next argument. */
+/* Append the running program to @to.  Returns 0, or -1. */
+int stress_copy_program(int to);
+
+/*
+ * Misbehave until killed, or for some thousand deeds.  @dir has the files that all hostile
+ * processes map, write and replace.
+ */
+void stress_hostile(uint64_t seed, const char *dir);
+
+/* Argument that makes the program call stress_hostile() with the next two. */
 #define STRESS_HOSTILE "--hostile"
 
 #endif /* _STRESS_H */

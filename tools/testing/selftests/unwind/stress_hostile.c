@@ -41,12 +41,16 @@
  *		table's 32-bit offsets reach it from the program.
  * @program:	Table and text of the program itself.
  * @image:	File with a copy of the program whose table is damaged.
+ * @dir:	Descriptor of the directory with the files of all.
+ * @dir_path:	Its path.
  * @random:	Random state of the main thread.
  */
 struct hostile {
 	uint8_t			*arena;
 	struct unwind_region	program;
 	int			image;
+	int			dir;
+	const char		*dir_path;
 	uint64_t		random;
 };
 
@@ -233,6 +237,80 @@ static void remap(uint64_t *random)
 	}
 }
 
+int stress_copy_program(int to)
+{
+	int from = open("/proc/self/exe", O_RDONLY), result = -1;
+	struct stat stat;
+
+	if (from >= 0 && !fstat(from, &stat) &&
+	    sendfile(to, from, NULL, stat.st_size) == stat.st_size)
+		result = 0;
+	close(from);
+	return result;
+}
+
+/*
+ * Map a few pages of a file to a place where others are, and close it: on overlayfs, each
+ * open file has a backing file that ends with its last mapping.
+ */
+static void map_file(uint64_t *random, const char *name)
+{
+	int fd = openat(hostile.dir, name, O_RDONLY | O_CLOEXEC);
+	struct stat stat;
+
+	if (fd < 0)
+		return;
+	if (!fstat(fd, &stat) && stat.st_size >= STRESS_PAGE &&
+	    mmap(page_of(stress_below(random, ARENA_PAGES - 3)), 3 * STRESS_PAGE,
+		 PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd,
+		 stress_below(random, stat.st_size / STRESS_PAGE) * STRESS_PAGE) != MAP_FAILED)
+		stress_count(STRESS_FILES_MAPPED);
+	close(fd);
+}
+
+/* Change a few bytes of a file: overlayfs copies it before that, if it has not yet. */
+static void write_file(uint64_t *random, const char *name)
+{
+	int fd = openat(hostile.dir, name, O_RDWR | O_CLOEXEC);
+	uint64_t value = stress_random(random);
+
+	if (fd < 0)
+		return;
+	if (pwrite(fd, &value, sizeof(value), stress_below(random, 4096)) == sizeof(value))
+		stress_count(STRESS_FILES_WRITTEN);
+	close(fd);
+}
+
+static void replace_file(uint64_t *random, const char *name)
+{
+	int fd;
+
+	if (stress_below(random, 2))
+		unlinkat(hostile.dir, name, 0);
+	fd = openat(hostile.dir, name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
+	if (fd < 0)
+		return;
+	if (!stress_copy_program(fd))
+		stress_count(STRESS_FILES_REPLACED);
+	close(fd);
+}
+
+static void use_file(uint64_t *random)
+{
+	char name[] = { '0' + stress_below(random, STRESS_FILES), 0 };
+
+	switch (stress_below(random, 64)) {
+	case 0:
+		write_file(random, name);
+		break;
+	case 1 ... 2:
+		replace_file(random, name);
+		break;
+	default:
+		map_file(random, name);
+	}
+}
+
 /* A word that a walk may take for an address or a frame. */
 static uint64_t forged_word(uint64_t *random, const uint64_t *stack)
 {
@@ -354,15 +432,13 @@ static void *damaging_thread(void *data)
 /* Copy the program to a file, and damage its table and the headers that refer to it. */
 static int damaged_image(uint64_t *random)
 {
-	int from = open("/proc/self/exe", O_RDONLY), to = memfd_create("image", MFD_CLOEXEC);
+	int to = memfd_create("image", MFD_CLOEXEC);
 	struct stat stat;
 	Elf64_Ehdr *elf;
 	uint8_t *bytes;
 
-	if (from < 0 || to < 0 || fstat(from, &stat) ||
-	    sendfile(to, from, NULL, stat.st_size) != stat.st_size)
+	if (to < 0 || stress_copy_program(to) || fstat(to, &stat))
 		return -1;
-	close(from);
 	bytes = mmap(NULL, stat.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, to, 0);
 	if (bytes == MAP_FAILED)
 		return -1;
@@ -384,10 +460,12 @@ static int damaged_image(uint64_t *random)
 static void exec_image(uint64_t *random)
 {
 	char name[] = "stress", option[] = STRESS_HOSTILE, seed[32], path[32];
-	char * const arguments[] = { name, option, seed, NULL };
+	char dir[64];
+	char * const arguments[] = { name, option, seed, dir, NULL };
 	char * const environment[] = { NULL };
 
 	snprintf(seed, sizeof(seed), "%llu", (unsigned long long)stress_random(random));
+	snprintf(dir, sizeof(dir), "%s", hostile.dir_path);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", hostile.image);
 	stress_count(STRESS_EXECS);
 	execve(path, arguments, environment);
@@ -441,7 +519,7 @@ static void do_harm(struct helper *helper)
 	uint64_t *random = &helper->random;
 
 	stress_count(STRESS_DEEDS);
-	switch (stress_below(random, 32)) {
+	switch (stress_below(random, 40)) {
 	case 0 ... 1:
 		make_child(helper);
 		break;
@@ -456,6 +534,9 @@ static void do_harm(struct helper *helper)
 		break;
 	case 16 ... 24:
 		remap(random);
+		break;
+	case 25 ... 32:
+		use_file(random);
 		break;
 	default:
 		forge(helper);
@@ -493,7 +574,7 @@ static bool be_interrupted(void)
 	       !timer_settime(timer, 0, &often, NULL);
 }
 
-void stress_hostile(uint64_t seed)
+void stress_hostile(uint64_t seed, const char *dir)
 {
 	static struct helper main_thread, walked, damaging;
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_ONSTACK | SA_NODEFER };
@@ -502,7 +583,9 @@ void stress_hostile(uint64_t seed)
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	hostile.image = damaged_image(&random);
-	if (hostile.image < 0 || !make_arena())
+	hostile.dir_path = dir;
+	hostile.dir = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (hostile.image < 0 || hostile.dir < 0 || !make_arena())
 		_exit(1);
 	sigaction(SIGUSR1, &action, NULL);
 	sigaction(SIGALRM, &action, NULL);
