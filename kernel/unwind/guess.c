@@ -317,6 +317,23 @@ static bool unwind_user_skip_stale(struct unwind_user_walk *walk, bool *seen)
 	return false;
 }
 
+/*
+ * Whether @record may be two words of data: the register leads to another mapping than the
+ * stack, and no call stands before the return address.  Code made at run time is full of
+ * tables with addresses of code, and its callers use the register as they like.
+ */
+static bool unwind_user_is_doubtful(struct unwind_user_walk *walk,
+				    const struct unwind_user_record *record)
+{
+	struct unwind_range stack;
+	unsigned long target;
+
+	return !walk->by_fp && !walk->scanned &&
+	       unwind_call_before(&walk->code, record->ip, &target) == UNWIND_CALL_NONE &&
+	       unwind_find_mapping(&stack, walk->sp, false) &&
+	       !unwind_in_range(&stack, walk->fp);
+}
+
 /* Go to the caller by the frame pointer, or by a scan if that leads to no frame record. */
 static bool unwind_user_next_fp(struct unwind_user_walk *walk)
 {
@@ -338,6 +355,10 @@ static bool unwind_user_next_fp(struct unwind_user_walk *walk)
 	if (!unwind_user_read_record(walk, walk->fp, &record)) {
 		walk->no_record = true;
 		return unwind_user_next_scanned(walk, end);
+	}
+	if (unwind_user_is_doubtful(walk, &record) && unwind_user_next_scanned(walk, end)) {
+		walk->doubted = walk->certain.fp;
+		return true;
 	}
 	walk->switches += lower;
 	return unwind_user_next_record(walk, &record, end);
@@ -433,7 +454,8 @@ static unsigned long unwind_user_find_record(struct unwind_user_walk *walk, unsi
  * @max: Maximum number of frame records to look at.
  *
  * A walk without tables follows the frame pointer of the innermost frame.  Go on with that
- * chain, above the frames that this walk has found.
+ * chain, above the frames that this walk has found.  A record that the walk passed over for a
+ * scan that has led nowhere comes first.
  *
  * Context: As the walk.
  * Return: true if the walk is at another frame now.
@@ -442,11 +464,12 @@ bool unwind_user_resume(struct unwind_user_walk *walk, unsigned int max)
 {
 	struct unwind_user_record record;
 	unsigned long fp;
-	bool saved;
+	bool saved = false;
 
 	if (walk->resumed++ >= UNWIND_USER_RESUMED)
 		return false;
-	fp = unwind_user_find_record(walk, max, &saved);
+	fp = walk->doubted ?: unwind_user_find_record(walk, max, &saved);
+	walk->doubted = 0;
 	if (!fp || !unwind_user_read_record(walk, fp, &record))
 		return false;
 	/* A walk without tables goes on above words that are no return addresses. */

@@ -43,6 +43,7 @@
  * @scanned:	A scan has found a caller.  All frames from that one on are guesses.
  * @rejected:	Number of words that scans have rejected.
  * @certain:	The walk as it was before the first scan that found a caller.
+ * @doubted:	A frame record that a scan was preferred to, or 0.
  * @leaf_fp:	The frame pointer register of the innermost frame.
  * @resumed:	Number of times that the walk went on with @leaf_fp's chain.
  * @resumed_at:	Record with which it last did.
@@ -79,6 +80,7 @@ struct unwind_user_walk {
 		bool			fp_saved;
 		enum unwind_user_end	end;
 	} certain;
+	unsigned long		doubted;
 	unsigned long		leaf_fp;
 	u8			resumed;
 	unsigned long		resumed_at;

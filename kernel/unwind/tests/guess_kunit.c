@@ -287,6 +287,41 @@ static void guess_follows_a_switch_of_stacks(struct kunit *test)
 }
 
 /*
+ * The register holds an array of addresses of code, as in a function that calls what it has
+ * compiled.  A return address that a call stands before is better evidence, but not more.
+ */
+static void guess_takes_an_array_of_functions_for_no_frame(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	unsigned long heap = sframe_test_map(test, PROT_READ | PROT_WRITE | PROT_EXEC);
+	u64 functions[] = { t->text + OTHER, t->text + OTHER + 0x10 };
+	u64 stack[] = { t->text + MIDDLE + 8, 0x1111, t->text + OUTERMOST + 2 };
+	DEFINE_TRACE(trace);
+
+	/* Frame pointers of this test lie above the stack pointer. */
+	if (heap < t->stack)
+		swap(heap, t->stack);
+	sframe_test_register(test);
+	sframe_test_write_indirect_call(test, MIDDLE + 8);
+	sframe_test_write_call(test, OUTERMOST + 2, MIDDLE);
+	sframe_test_write(test, heap, functions, sizeof(functions));
+	guess_walk(test, &trace, stack, sizeof(stack), heap - t->stack);
+	sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 3,
+			   (u64[]){ NO_TABLE, MIDDLE + 8, OUTERMOST + 2 });
+	/* Without such evidence, or if it leads nowhere, it may be a frame on another stack. */
+	functions[0] = 0;
+	sframe_test_write(test, heap, functions, sizeof(functions));
+	stack[2] = 0x2222;
+	guess_walk(test, &trace, stack, sizeof(stack), heap - t->stack);
+	sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 2,
+			   (u64[]){ NO_TABLE, OTHER + 0x10 });
+	stack[0] = 0x1111;
+	guess_walk(test, &trace, stack, sizeof(stack), heap - t->stack);
+	sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 2,
+			   (u64[]){ NO_TABLE, OTHER + 0x10 });
+}
+
+/*
  * A function switches to a stack that is amid the first one, and back.  Where the walk ends, it
  * must not go on with frames that it has been to.
  */
@@ -530,6 +565,7 @@ static struct kunit_case guess_cases[] = {
 	KUNIT_CASE(guess_follows_return_addresses_that_were_pushed),
 	KUNIT_CASE(guess_ends_at_a_frame_pointer_of_0),
 	KUNIT_CASE(guess_follows_a_switch_of_stacks),
+	KUNIT_CASE(guess_takes_an_array_of_functions_for_no_frame),
 	KUNIT_CASE(guess_goes_to_no_frame_twice),
 	KUNIT_CASE(guess_goes_by_no_frame_pointer_of_a_callee),
 	KUNIT_CASE(guess_switches_stacks_so_many_times),
