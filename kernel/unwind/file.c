@@ -104,12 +104,14 @@ struct unwind_file_key {
  * struct unwind_own - the table that an object carries
  * @tables:	Its rows.
  * @file:	The known file.
+ * @recent:	Entry in the list of its class.
  * @bytes:	Size of the rows.
  * @rcu:	Defers freeing until no reader is left.
  */
 struct unwind_own {
 	struct unwind_tables	tables;
 	struct unwind_file	*file;
+	struct list_head	recent;
 	size_t			bytes;
 	struct rcu_head		rcu;
 };
@@ -174,18 +176,25 @@ static DEFINE_HASHTABLE(file_known, 12);
  * struct file_class - the known files that only root can have written, or all others
  * @recent:	The files, those that became known last first.
  * @nr:		Number of files.
- * @own_bytes:	Size of the rows of their own tables.
+ * @own_recent:	Their own tables, likewise.
+ * @own_bytes:	Size of the rows of these.
  */
 struct file_class {
 	struct list_head	recent;
 	unsigned int		nr;
+	struct list_head	own_recent;
 	size_t			own_bytes;
 };
 
 /* Indexed by unwind_file::by_root */
 static struct file_class file_classes[] = {
-	{ .recent = LIST_HEAD_INIT(file_classes[0].recent) },
-	{ .recent = LIST_HEAD_INIT(file_classes[1].recent) },
+	{
+		.recent = LIST_HEAD_INIT(file_classes[0].recent),
+		.own_recent = LIST_HEAD_INIT(file_classes[0].own_recent),
+	}, {
+		.recent = LIST_HEAD_INIT(file_classes[1].recent),
+		.own_recent = LIST_HEAD_INIT(file_classes[1].own_recent),
+	},
 };
 
 /* The vDSO, which is no file; NULL before it is known */
@@ -248,7 +257,7 @@ static bool file_is_due(const struct unwind_file *file, const struct unwind_file
 		return true;
 	if (file->split)
 		return READ_ONCE(file->split->state) && unwind_split_is_due(file->split);
-	return file->generation != atomic_read(&unwind_tables_generation);
+	return READ_ONCE(file->generation) != atomic_read(&unwind_tables_generation);
 }
 
 /* Whether @vma maps code of a file. */
@@ -434,6 +443,7 @@ static void file_forget(struct unwind_file *file)
 	class->nr--;
 	if (own) {
 		class->own_bytes -= own->bytes;
+		list_del(&own->recent);
 		unwind_tables_drop(&own->tables);
 		kfree_rcu(own, rcu);
 	}
@@ -464,30 +474,40 @@ static void file_forget_one(struct file_class *class)
 	file_forget(file);
 }
 
-/* Make room for another file; the lock is held. */
+/* Forget another file if one too many is known now; the lock is held. */
 static void file_bound_known(bool by_root)
 {
-	if (!by_root && file_classes[0].nr >= FILE_MAX_OTHERS)
+	if (!by_root && file_classes[0].nr > FILE_MAX_OTHERS)
 		file_forget_one(&file_classes[0]);
-	else if (file_classes[0].nr + file_classes[1].nr >= FILE_MAX_KNOWN)
-		file_forget_one(&file_classes[file_classes[1].nr != 0]);
+	else if (file_classes[0].nr + file_classes[1].nr > FILE_MAX_KNOWN)
+		file_forget_one(&file_classes[1]);
 }
 
-/* Make room for @bytes of rows of an own table; the lock is held. */
-static bool file_make_own_room(struct file_class *class, size_t bytes)
+/*
+ * Make room for @bytes of rows of an own table.  Rows that a walk has read lately stay, so that
+ * who makes many objects displaces none in use.  Returns 0; -ENOSPC if there is never room, or
+ * -EAGAIN.  The lock is held.
+ */
+static int file_make_own_room(struct file_class *class, size_t bytes)
 {
 	size_t limit = unwind_tables_limit() / FILE_OWN_SHARE;
-	struct unwind_file *file, *next;
+	unsigned int skipped = 0;
+	struct unwind_own *own;
 
 	if (bytes > limit)
-		return false;
-	list_for_each_entry_safe_reverse(file, next, &class->recent, recent) {
-		if (class->own_bytes + bytes <= limit)
-			break;
-		if (file->own)
-			file_forget(file);
+		return -ENOSPC;
+	while (class->own_bytes + bytes > limit) {
+		own = list_last_entry(&class->own_recent, struct unwind_own, recent);
+		if (!time_before(jiffies, READ_ONCE(own->tables.used) + FILE_KEPT)) {
+			unwind_count(UNWIND_FILES_EVICTED);
+			file_forget(own->file);
+		} else if (skipped++ < FILE_MAX_SKIPPED) {
+			list_move(&own->recent, &class->own_recent);
+		} else {
+			return -EAGAIN;
+		}
 	}
-	return unwind_tables_make_room(bytes, false);
+	return unwind_tables_make_room(bytes, false) ? 0 : -EAGAIN;
 }
 
 /*
@@ -734,14 +754,17 @@ static int file_add_own(struct unwind_file *file, struct unwind_own *own,
 			struct unwind_table **rows)
 {
 	struct file_class *class = &file_classes[file->by_root];
+	int ret;
 
-	if (!file_make_own_room(class, unwind_tables_size(rows, file->nr_parts)))
-		return -ENOSPC;
+	ret = file_make_own_room(class, unwind_tables_size(rows, file->nr_parts));
+	if (ret)
+		return ret;
 	unwind_tables_init(&own->tables, file_own_evicted);
 	own->file = file;
 	unwind_tables_add(&own->tables, rows, file->nr_parts);
 	own->bytes = own->tables.bytes;
 	class->own_bytes += own->bytes;
+	list_add(&own->recent, &class->own_recent);
 	file->own = own;
 	return 0;
 }
@@ -766,7 +789,10 @@ static void file_set_again(struct unwind_file *file, const struct unwind_file *o
 	file->again = jiffies + file->backoff;
 }
 
-/* Add @file, which replaces what was known of its inode; the lock is held. */
+/*
+ * Add @file, which replaces what was known of its inode.  Walks find the one or the other.  The
+ * lock is held.
+ */
 static void file_add(struct unwind_file *file)
 {
 	struct unwind_file *old;
@@ -774,12 +800,30 @@ static void file_add(struct unwind_file *file)
 	scoped_guard(rcu)
 		old = file_find(file->key.inode);
 	file_set_again(file, old);
-	if (old)
-		file_forget(old);
-	file_bound_known(file->by_root);
+	/* The first one of an inode is found. */
 	hash_add_rcu(file_known, &file->node, (unsigned long)file->key.inode);
 	list_add(&file->recent, &file_classes[file->by_root].recent);
 	file_classes[file->by_root].nr++;
+	if (old)
+		file_forget(old);
+	file_bound_known(file->by_root);
+}
+
+/*
+ * Whether rows are known for the content that @file was made for, so that a task that has no
+ * memory for them now leaves it at that.  The lock is held.
+ */
+static bool file_has_rows(const struct unwind_file *file)
+{
+	struct unwind_file *old;
+
+	scoped_guard(rcu)
+		old = file_find(file->key.inode);
+	if (!old || !old->own || old->split || !file_key_is(&old->key, &file->key))
+		return false;
+	WRITE_ONCE(old->generation, file->generation);
+	WRITE_ONCE(old->again, jiffies + FILE_MIN_AGAIN);
+	return true;
 }
 
 static void file_note_state(int state)
@@ -804,6 +848,7 @@ void unwind_file_add(struct unwind_draft *draft)
 	struct unwind_table *rows[UNWIND_MAX_CODE] = { };
 	struct unwind_file *file = draft->file;
 	struct unwind_own *own = NULL;
+	bool keep = false;
 	int ret = -ENOENT;
 
 	if (draft->table && !file->state) {
@@ -814,13 +859,21 @@ void unwind_file_add(struct unwind_draft *draft)
 		if (!ret)
 			ret = file_add_own(file, own, rows);
 		/* What only went wrong this time is tried again soon. */
-		if (!file->split && !file->state)
-			file->state = ret == -ENOMEM || ret == -EINTR ? FILE_NOT_RESIDENT : ret;
-		file_add(file);
+		if (ret == -ENOMEM || ret == -EINTR)
+			ret = FILE_NOT_RESIDENT;
+		if (!file->split && !file->state) {
+			file->state = ret;
+			keep = ret == FILE_NOT_RESIDENT && file_has_rows(file);
+		}
+		if (!keep) {
+			file_add(file);
+			file_note_state(file->state);
+		}
 		if (file->split)
 			unwind_split_ask(file->split, file->by_root, UNWIND_LOOK_ONCE);
-		file_note_state(file->state);
 	}
+	if (keep)
+		kfree(file);
 	if (ret) {
 		unwind_tables_free_rows(rows, UNWIND_MAX_CODE);
 		kfree(own);

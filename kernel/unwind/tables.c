@@ -51,7 +51,7 @@ static bool tables_expected;
 static LIST_HEAD(tables_recent);
 static size_t tables_bytes;
 /* Upper limit of tables_bytes, in KiB: a sysctl */
-static unsigned int tables_kbytes;
+unsigned int unwind_tables_kbytes;
 
 /**
  * unwind_tables_look_again() - have all objects without a table looked at again
@@ -93,7 +93,7 @@ void unwind_tables_expect(bool any)
  */
 size_t unwind_tables_limit(void)
 {
-	return (size_t)READ_ONCE(tables_kbytes) * SZ_1K;
+	return (size_t)READ_ONCE(unwind_tables_kbytes) * SZ_1K;
 }
 
 /**
@@ -311,8 +311,8 @@ static int tables_kbytes_sysctl(const struct ctl_table *table, int write, void *
 static struct ctl_table tables_sysctls[] = {
 	{
 		.procname	= "unwind_table_kbytes",
-		.data		= &tables_kbytes,
-		.maxlen		= sizeof(tables_kbytes),
+		.data		= &unwind_tables_kbytes,
+		.maxlen		= sizeof(unwind_tables_kbytes),
 		.mode		= 0644,
 		.proc_handler	= tables_kbytes_sysctl,
 	},
@@ -327,7 +327,8 @@ static int __init tables_init(void)
 	shrinker->count_objects = tables_count;
 	shrinker->scan_objects = tables_scan;
 	shrinker_register(shrinker);
-	tables_kbytes = min(PFN_PHYS(totalram_pages()) / TABLES_MEMORY_SHARE / SZ_1K, UINT_MAX);
+	unwind_tables_kbytes = min(PFN_PHYS(totalram_pages()) / TABLES_MEMORY_SHARE / SZ_1K,
+				   UINT_MAX);
 	register_sysctl_init("kernel", tables_sysctls);
 	return 0;
 }

@@ -38,6 +38,7 @@ struct unwind_tables {
 
 extern spinlock_t unwind_tables_lock;
 extern atomic_t unwind_tables_generation;
+extern unsigned int unwind_tables_kbytes;
 
 int unwind_tables_build(const struct unwind_table_source *table,
 			const struct sframe_file_text *text, unsigned int nr,

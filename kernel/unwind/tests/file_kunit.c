@@ -20,6 +20,7 @@
 /* Where an object has its code and its table, in the file and as linked */
 #define CODE_AT		PAGE_SIZE
 #define TABLE_AT	(2 * PAGE_SIZE)
+#define MORE_CODE_AT	(3 * PAGE_SIZE)
 /* CFA of a leaf, by the table of a file and by another one */
 #define FILE_CFA	8
 #define OTHER_CFA	24
@@ -27,12 +28,15 @@
 #define MAX_OWN_TABLE	SZ_32K
 #define MAX_OWN_CODE	SZ_16M
 #define MIN_AGAIN	(HZ / 10)
+#define KEPT		(10 * HZ)
+#define OWN_SHARE	16
 
 /* An object with a page of code */
 struct file_test_image {
 	struct elf64_hdr	header;
 	struct elf64_phdr	code;
 	struct elf64_phdr	table;
+	struct elf64_phdr	more_code;
 };
 
 static void file_test_make_table(struct kunit *test, u64 table, u64 text, s8 cfa)
@@ -68,6 +72,11 @@ static void file_test_make_image(struct file_test_image *image, u64 code_size, u
 			.p_type = PT_GNU_SFRAME, .p_flags = PF_R,
 			.p_offset = TABLE_AT, .p_vaddr = TABLE_AT,
 			.p_filesz = table_size, .p_memsz = table_size,
+		},
+		.more_code = {
+			.p_type = PT_LOAD, .p_flags = PF_R | PF_X,
+			.p_offset = MORE_CODE_AT, .p_vaddr = MORE_CODE_AT,
+			.p_filesz = PAGE_SIZE, .p_memsz = PAGE_SIZE,
 		},
 	};
 }
@@ -314,6 +323,82 @@ static void file_with_a_damaged_table_is_refused(struct kunit *test)
 	file_test_expect_none(test, "damaged", false);
 }
 
+/* The rows of the first segment are there when those of the second turn out to be damaged. */
+static void file_with_a_half_damaged_table_is_refused(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	struct sframe_build *build = &t->build;
+	struct file_test_image image;
+	struct file *file;
+
+	file = file_test_map_settled(test, t->build.len);
+	file_test_make_table(test, TABLE_AT, CODE_AT, FILE_CFA);
+	sframe_build_function(build, MORE_CODE_AT - CODE_AT, 0x20, SFRAME_FRE_ADDR1, 0);
+	sframe_build_row(build, 0, false, 1, (s8[]){ FILE_CFA });
+	sframe_build_finish(build, TABLE_AT, CODE_AT);
+	file_test_make_image(&image, PAGE_SIZE, build->len);
+	image.header.e_phnum = 3;
+	file_test_write(test, file, 0, &image, sizeof(image));
+	file_test_write(test, file, TABLE_AT, build->bytes, build->len);
+	file_test_settle();
+	file_test_look(test);
+	file_test_expect_found(test, "whole");
+	/* Its last function has more rows than there are. */
+	build->fdes[1].num_fres = 2;
+	sframe_build_finish(build, TABLE_AT, CODE_AT);
+	file_test_write(test, file, TABLE_AT, build->bytes, build->len);
+	file_test_settle();
+	file_test_look(test);
+	file_test_expect_none(test, "damaged", false);
+}
+
+static size_t file_test_rows_size(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	struct sframe_cursor cursor = { };
+	const struct sframe_row *row;
+	size_t size = 0;
+
+	scoped_guard(rcu)
+		if (!sframe_find(&cursor, t->text + LEAF, &row))
+			size = cursor.table->size;
+	return size;
+}
+
+static void file_test_restore_limit(void *kbytes)
+{
+	WRITE_ONCE(unwind_tables_kbytes, (unsigned long)kbytes);
+}
+
+/* There is room for the rows of one object.  Whoever makes many must not displace it. */
+static void file_with_rows_in_use_is_kept(struct kunit *test)
+{
+	void *limit = (void *)(unsigned long)unwind_tables_kbytes;
+	struct sframe_test *t = test->priv;
+	unsigned long first, second;
+	size_t size;
+
+	file_test_map_settled(test, t->build.len);
+	file_test_look(test);
+	first = t->text;
+	size = file_test_rows_size(test);
+	KUNIT_ASSERT_GT(test, size, 64);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, file_test_restore_limit, limit), 0);
+	WRITE_ONCE(unwind_tables_kbytes, size * OWN_SHARE / SZ_1K + 1);
+	file_test_map_settled(test, t->build.len);
+	file_test_look(test);
+	second = t->text;
+	file_test_expect_not_due(test, "in use", jiffies);
+	t->text = first;
+	file_test_expect_found(test, "in use");
+	schedule_timeout_uninterruptible(KEPT);
+	t->text = second;
+	file_test_look(test);
+	file_test_expect_found(test, "idle");
+	t->text = first;
+	file_test_expect_none(test, "idle", true);
+}
+
 /* A page that nobody has read, or that was swapped out: the task does not wait for it. */
 static void file_whose_pages_are_missing_is_looked_at_later(struct kunit *test)
 {
@@ -459,6 +544,8 @@ static struct kunit_case file_cases[] = {
 	KUNIT_CASE(file_with_a_large_table_is_refused),
 	KUNIT_CASE(file_with_much_code_is_refused),
 	KUNIT_CASE(file_with_a_damaged_table_is_refused),
+	KUNIT_CASE(file_with_a_half_damaged_table_is_refused),
+	KUNIT_CASE_SLOW(file_with_rows_in_use_is_kept),
 	KUNIT_CASE(file_whose_pages_are_missing_is_looked_at_later),
 	KUNIT_CASE(file_gives_way_to_prctl),
 	KUNIT_CASE(file_is_not_waited_for_in_vain_again),
