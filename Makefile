@@ -41,6 +41,12 @@ vm: ## Run CMD='...' in a guest (KERNEL=NAME, as of dev/kernel)
 deb: ## Build the Debian package of the tool sframe, print its path
 	@dev/deb
 
+kernel-deb: ## Build Debian packages of the kernel (CONFIG=amd64, cloud-amd64 or a file; FAST=1: small)
+	@dev/kernel-deb $(if $(FAST),--config guest,$(if $(CONFIG),--config "$(CONFIG)"))
+
+perf-deb: ## Build the Debian package of the series' perf and offwaketime
+	@dev/perf-deb
+
 series: ## Export the series to .build/series, prove git am and that each step builds
 	@dev/tree
 	@dev/export --build
@@ -52,4 +58,4 @@ lint: ## Run checkpatch, sparse, kernel-doc, shellcheck, a spell checker
 clean: ## Remove .build; dev/env remove deletes the environment too
 	@rm -rf --one-file-system .build
 
-.PHONY: help demo test test-all test-debug test-base kernel shell vm deb series lint clean
+.PHONY: help demo test test-all test-debug test-base kernel shell vm deb kernel-deb perf-deb series lint clean

@@ -439,13 +439,21 @@ class Pump:
             self.outcome.complaint = f"garbage instead of a status: {self.status[:80]!r}"
 
 
+def kernel(word: str) -> str:
+    if word not in KERNELS and "/" not in word:
+        raise argparse.ArgumentTypeError(f"{word}: neither {', '.join(KERNELS)} nor a path")
+    return word
+
+
 def kernel_image(name: str) -> Path:
     """The ELF image where it works: it starts without being unpacked first."""
     # The entry for ELF images runs instrumented code before KASAN has its shadow memory.
     image = "arch/x86/boot/bzImage" if name == "debug" else "vmlinux"
-    path = REPO / ".build" / "obj" / name / image
+    path = Path(name) if "/" in name else REPO / ".build" / "obj" / name / image
     if path.exists():
         return path
+    if "/" in name:
+        raise Refused(f"{name}: no such file")
     raise Refused(f"kernel {name}: not built; run dev/kernel {name}")
 
 
@@ -577,7 +585,8 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="vm/run", description=__doc__,
                                      usage="vm/run [option...] -- COMMAND...",
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kernel", default="series", choices=KERNELS)
+    parser.add_argument("--kernel", default="series", type=kernel, metavar="NAME",
+                        help=f"{', '.join(KERNELS)}, or the path of a vmlinuz")
     parser.add_argument("--icount", action="store_true",
                         help="1 ns of the guest's clock = 1 instruction; emulated, --smp 1 by default")
     parser.add_argument("--smp", type=int, default=None, metavar="N", help="CPUs, 1-64 (default: 2)")

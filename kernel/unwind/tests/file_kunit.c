@@ -370,7 +370,7 @@ static void file_test_restore_limit(void *kbytes)
 	WRITE_ONCE(unwind_tables_kbytes, (unsigned long)kbytes);
 }
 
-/* There is room for the rows of one object.  Whoever makes many must not displace it. */
+/* There is room for the rows of one object.  Another one must not displace it. */
 static void file_with_rows_in_use_is_kept(struct kunit *test)
 {
 	void *limit = (void *)(unsigned long)unwind_tables_kbytes;
