@@ -444,7 +444,7 @@ static void file_forget(struct unwind_file *file)
 	if (own) {
 		class->own_bytes -= own->bytes;
 		list_del(&own->recent);
-		unwind_tables_drop(&own->tables);
+		unwind_tables_put(&own->tables);
 		kfree_rcu(own, rcu);
 	}
 	if (file->split)

@@ -193,13 +193,8 @@ void unwind_tables_add(struct unwind_tables *tables, struct unwind_table **rows,
 	unwind_count(UNWIND_FILES_LOADED);
 }
 
-/**
- * unwind_tables_drop() - take the rows away, if they are loaded
- * @tables: The tables.
- *
- * Context: Process context, unwind_tables_lock held.
- */
-void unwind_tables_drop(struct unwind_tables *tables)
+/* Free the rows, if they are loaded; @stay as the tables do.  The lock is held. */
+static void tables_free_rows(struct unwind_tables *tables, bool stay)
 {
 	struct unwind_table *rows;
 	unsigned int i;
@@ -207,8 +202,10 @@ void unwind_tables_drop(struct unwind_tables *tables)
 	if (!unwind_tables_are_loaded(tables))
 		return;
 	for (i = 0; i < UNWIND_MAX_CODE; i++) {
-		rows = rcu_replace_pointer(tables->rows[i], NULL,
-					   lockdep_is_held(&unwind_tables_lock));
+		rows = rcu_dereference_protected(tables->rows[i],
+						 lockdep_is_held(&unwind_tables_lock));
+		if (stay)
+			RCU_INIT_POINTER(tables->rows[i], NULL);
 		/* Rows refer to nothing else. */
 		if (rows)
 			kvfree_rcu(rows, rcu);
@@ -218,6 +215,30 @@ void unwind_tables_drop(struct unwind_tables *tables)
 	tables->bytes = 0;
 	tables_loaded--;
 	tables_update_use();
+}
+
+/**
+ * unwind_tables_drop() - take the rows away, if they are loaded
+ * @tables: The tables, which stay.
+ *
+ * Context: Process context, unwind_tables_lock held.
+ */
+void unwind_tables_drop(struct unwind_tables *tables)
+{
+	tables_free_rows(tables, true);
+}
+
+/**
+ * unwind_tables_put() - free the rows, if they are loaded, as the tables go
+ * @tables: The tables.  The caller has unpublished them, and frees them by RCU.
+ *
+ * A walk that has found the tables before can still use the rows.
+ *
+ * Context: Process context, unwind_tables_lock held.
+ */
+void unwind_tables_put(struct unwind_tables *tables)
+{
+	tables_free_rows(tables, false);
 }
 
 /*

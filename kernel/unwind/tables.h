@@ -46,6 +46,7 @@ int unwind_tables_build(const struct unwind_table_source *table,
 void unwind_tables_init(struct unwind_tables *tables, void (*evicted)(struct unwind_tables *));
 void unwind_tables_add(struct unwind_tables *tables, struct unwind_table **rows, unsigned int nr);
 void unwind_tables_drop(struct unwind_tables *tables);
+void unwind_tables_put(struct unwind_tables *tables);
 bool unwind_tables_make_room(size_t bytes, bool evict);
 size_t unwind_tables_limit(void);
 size_t unwind_tables_size(struct unwind_table **rows, unsigned int nr);

@@ -617,6 +617,68 @@ TEST_F(headers, whose_rows_are_evicted)
 	EXPECT_TRUE(file_is(self->fd, "loaded"));
 }
 
+/* Have the kernel look at all files without a split table again, all the time. */
+static void keep_looking(void)
+{
+	FILE *file = fopen(BOUND, "r");
+	char bound[32];
+
+	if (!file || !fgets(bound, sizeof(bound), file))
+		_exit(1);
+	while (set_bound(bound))
+		;
+	_exit(1);
+}
+
+/* Have an immediate walk, and return whether it has used the rows. */
+static keep bool has_rows_at_once(headers_data *self, struct unwind_perf *perf)
+{
+	struct unwind_record *record = &self->map.record;
+	uintptr_t fault = (uintptr_t)self->map.area + PAGE + LYING_FAULT;
+
+	unwind_perf_drain(perf);
+	return run_at_once(self, perf) && unwind_perf_sample_at(perf, fault, record) &&
+	       record->nr > 1 && record->ips[1] == POISON;
+}
+
+/* A look replaces what is known of the file.  Walks of others must not miss the rows then. */
+TEST_F(headers, that_others_look_at_again)
+{
+	unsigned int runs = 0, without = 0;
+	struct unwind_perf perf;
+	pid_t writer, other;
+	long long looks;
+	time_t end;
+
+	ASSERT_TRUE(map_it(self));
+	ASSERT_EQ(1, comes_to_believe(self));
+	ASSERT_EQ(0, open_faults(&perf, UNWIND_AT_ONCE));
+	ASSERT_EQ(0, ioctl(perf.fd, PERF_EVENT_IOC_DISABLE, 0));
+	writer = fork();
+	if (!writer)
+		keep_looking();
+	other = fork();
+	if (!other) {
+		if (!watch_map(&self->map))
+			_exit(1);
+		for (;;)
+			believes_in(&self->map);
+	}
+	looks = stat_of("files_known");
+	for (end = time(NULL) + 4; time(NULL) < end; runs++)
+		without += !has_rows_at_once(self, &perf);
+	looks = stat_of("files_known") - looks;
+	printf("# figure runs: %u, %u without rows; %lld looks\n", runs, without, looks);
+	EXPECT_EQ(0, without);
+	EXPECT_LT(100, runs);
+	EXPECT_LT(100, looks);
+	EXPECT_EQ(0, kill(writer, SIGKILL));
+	EXPECT_EQ(0, kill(other, SIGKILL));
+	while (wait(NULL) > 0)
+		;
+	unwind_perf_close(&perf);
+}
+
 /* Make a file system with one object in it, whose table is valid or not. */
 static int make_file_system(const headers_data *self, const char *directory, bool valid)
 {
