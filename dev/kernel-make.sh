@@ -47,5 +47,5 @@ progress() {
 # The first errors of the log, with paths as the reader knows them.
 first_errors() {
 	grep -nE '(error:|Error [0-9]|undefined reference|No such file|\*\*\*)' "$LOG" | head -n 12 |
-		sed -e "s|/mnt/source|${SOURCE#"$REPO"/}|g" -e "s|/mnt/build|${OBJ#"$REPO"/}|g" >&2
+		sed -e "s|/mnt/source|${SOURCE#"$REPO"/}|g" -e "s|/mnt/build|${OBJ#"$REPO"/}|g" >&2 || true
 }

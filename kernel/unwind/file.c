@@ -810,8 +810,8 @@ static void file_add(struct unwind_file *file)
 }
 
 /*
- * Whether rows are known for the content that @file was made for, so that a task that has no
- * memory for them now leaves it at that.  The lock is held.
+ * Whether rows are known for the content that @file was made for, so that a task that cannot
+ * make them now leaves it at that.  The lock is held.
  */
 static bool file_has_rows(const struct unwind_file *file)
 {
@@ -822,7 +822,7 @@ static bool file_has_rows(const struct unwind_file *file)
 	if (!old || !old->own || old->split || !file_key_is(&old->key, &file->key))
 		return false;
 	WRITE_ONCE(old->generation, file->generation);
-	WRITE_ONCE(old->again, jiffies + FILE_MIN_AGAIN);
+	WRITE_ONCE(old->again, jiffies + FILE_TRUSTED);
 	return true;
 }
 
@@ -861,10 +861,9 @@ void unwind_file_add(struct unwind_draft *draft)
 		/* What only went wrong this time is tried again soon. */
 		if (ret == -ENOMEM || ret == -EINTR)
 			ret = FILE_NOT_RESIDENT;
-		if (!file->split && !file->state) {
+		if (!file->split && !file->state)
 			file->state = ret;
-			keep = ret == FILE_NOT_RESIDENT && file_has_rows(file);
-		}
+		keep = file->state == FILE_NOT_RESIDENT && file_has_rows(file);
 		if (!keep) {
 			file_add(file);
 			file_note_state(file->state);

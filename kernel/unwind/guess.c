@@ -328,7 +328,8 @@ static bool unwind_user_is_doubtful(struct unwind_user_walk *walk,
 	struct unwind_range stack;
 	unsigned long target;
 
-	return !walk->by_fp && !walk->scanned &&
+	return !walk->by_fp && !walk->scanned && record->ip &&
+	       unwind_user_may_return(walk, record->ip) &&
 	       unwind_call_before(&walk->code, record->ip, &target) == UNWIND_CALL_NONE &&
 	       unwind_find_mapping(&stack, walk->sp, false) &&
 	       !unwind_in_range(&stack, walk->fp);

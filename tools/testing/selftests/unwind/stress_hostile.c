@@ -299,11 +299,11 @@ static void use_file(uint64_t *random)
 {
 	char name[] = { '0' + stress_below(random, STRESS_FILES), 0 };
 
-	switch (stress_below(random, 64)) {
+	switch (stress_below(random, 16)) {
 	case 0:
 		write_file(random, name);
 		break;
-	case 1 ... 2:
+	case 1:
 		replace_file(random, name);
 		break;
 	default:
