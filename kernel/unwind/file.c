@@ -21,8 +21,8 @@
  * inode from another.
  *
  * When a walk meets a file that is not known, the task looks at its files on its way back to
- * user space: see look.c.  It reads program headers and build-id from resident pages.  That
- * makes the file known, unless its content may change without a change of the key.
+ * user space: see look.c.  What it reads of one, see draft.c, makes the file known, unless its
+ * content may change without a change of the key.
  *
  * The split table that root has made for a file comes first, see split.c.  The table that an
  * object carries itself is asked where that has no row.  It is as hostile as the object, so
@@ -33,24 +33,20 @@
  */
 
 #include <linux/debugfs.h>
-#include <linux/err.h>
 #include <linux/fs.h>
-#include <linux/futex.h>
 #include <linux/hashtable.h>
 #include <linux/mm.h>
-#include <linux/mount.h>
 #include <linux/rculist.h>
 #include <linux/sched.h>
 #include <linux/seq_file.h>
-#include <linux/shmem_fs.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
-#include <linux/timekeeping.h>
 #include <linux/unwind_user.h>
 
 #include <asm/unwind_user.h>
 
 #include "file.h"
+#include "file_state.h"
 #include "sframe.h"
 #include "split.h"
 #include "stats.h"
@@ -68,106 +64,8 @@
 #define FILE_KEPT		(10 * HZ)
 /* Number of files in use to skip when one has to be forgotten */
 #define FILE_MAX_SKIPPED	16
-
-/*
- * Largest table of its own that an object has, and the most code that the table may be for:
- * the task reads and decodes it in some 200 microseconds.
- */
-#define FILE_MAX_OWN_TABLE	SZ_32K
-#define FILE_MAX_OWN_CODE	SZ_16M
 /* Share of all rows that objects' own tables may take: those of root, and those of others */
 #define FILE_OWN_SHARE		16
-
-/* unwind_file::state is one of these, 0, or the error for which the file was refused. */
-#define FILE_WITHOUT		(-ENOENT)
-#define FILE_NO_OBJECT		(-ENOEXEC)
-#define FILE_UNSETTLED		(-ETXTBSY)
-#define FILE_NOT_RESIDENT	(-EAGAIN)
-
-/**
- * struct unwind_file_key - identifies an inode and a version of its content
- * @inode:	The inode.  Only compared, never dereferenced.
- * @sequence:	The inode's number, which no other inode has had since boot.
- * @size:	Size of the file in bytes.
- * @ctime:	Seconds of the last change.
- * @ctime_nsec:	Nanoseconds of the last change.
- */
-struct unwind_file_key {
-	const struct inode	*inode;
-	u64			sequence;
-	u64			size;
-	s64			ctime;
-	u32			ctime_nsec;
-};
-
-/**
- * struct unwind_own - the table that an object carries
- * @tables:	Its rows.
- * @file:	The known file.
- * @recent:	Entry in the list of its class.
- * @bytes:	Size of the rows.
- * @rcu:	Defers freeing until no reader is left.
- */
-struct unwind_own {
-	struct unwind_tables	tables;
-	struct unwind_file	*file;
-	struct list_head	recent;
-	size_t			bytes;
-	struct rcu_head		rcu;
-};
-
-/**
- * struct unwind_part - an executable segment of a known file
- * @offset:	Offset of the segment in the file.
- * @size:	Its size in the file.
- */
-struct unwind_part {
-	u64	offset;
-	u64	size;
-};
-
-/**
- * struct unwind_file - a known file
- * @node:	Entry in the hash of known files.
- * @recent:	Entry in the list of its class.
- * @rcu:	Defers freeing until no reader is left.
- * @key:	Identity of the file.
- * @dev:	Device of the file system, for people.
- * @ino:	Inode number, for people.
- * @state:	0 if the file has a table, FILE_*, or the error for which the file was refused.
- * @generation: unwind_tables_generation when the file became known.
- * @again:	Earliest time in jiffies to look again if the file is not settled; see
- *		file_is_due().
- * @backoff:	Time in jiffies from one look to the next, if the file is not settled.
- * @patience:	Nobody waits for the file until then, in jiffies.
- * @used:	Time in jiffies of the last walk that met the file.
- * @by_root:	Only root can have written the file.
- * @is_remote:	The file may change unnoticed.
- * @nr_parts:	Number of @parts.
- * @split:	Its split table, or NULL.
- * @own:	The table that it carries, or NULL.
- * @parts:	Its executable segments.
- */
-struct unwind_file {
-	struct hlist_node	node;
-	struct list_head	recent;
-	struct rcu_head		rcu;
-	struct unwind_file_key	key;
-	dev_t			dev;
-	u64			ino;
-	int			state;
-	unsigned int		generation;
-	unsigned long		again;
-	unsigned long		backoff;
-	unsigned long		patience;
-	unsigned long		used;
-	bool			by_root;
-	bool			is_remote;
-	u8			nr_parts;
-	struct unwind_split	*split;
-	struct unwind_own	*own;
-	struct unwind_part	parts[] __counted_by(nr_parts);
-};
 
 /* Known files by inode, under unwind_tables_lock as all that follows; readers hold RCU. */
 static DEFINE_HASHTABLE(file_known, 12);
@@ -196,28 +94,6 @@ static struct file_class file_classes[] = {
 		.own_recent = LIST_HEAD_INIT(file_classes[1].own_recent),
 	},
 };
-
-/* The vDSO, which is no file; NULL before it is known */
-static struct unwind_file *file_vdso;
-
-/*
- * Read the key of @inode as it is now.  In NMI, the fields may be in the middle of a change:
- * then the key differs from all others, or is that of the time before or after.
- */
-static void file_read_key(const struct inode *inode, struct unwind_file_key *key)
-{
-	key->inode = inode;
-	key->sequence = atomic64_read(&inode->i_sequence);
-	key->size = i_size_read(inode);
-	key->ctime = READ_ONCE(inode->i_ctime_sec);
-	key->ctime_nsec = READ_ONCE(inode->i_ctime_nsec);
-}
-
-static bool file_key_is(const struct unwind_file_key *a, const struct unwind_file_key *b)
-{
-	return a->inode == b->inode && a->sequence == b->sequence && a->size == b->size &&
-	       a->ctime == b->ctime && a->ctime_nsec == b->ctime_nsec;
-}
 
 /* Find what is known of @inode, at whatever time.  The caller holds RCU. */
 static struct unwind_file *file_find(const struct inode *inode)
@@ -252,7 +128,7 @@ static bool file_is_due(const struct unwind_file *file, const struct unwind_file
 {
 	if (file_is_still_unsettled(file, key))
 		return time_after_eq(jiffies, READ_ONCE(file->again));
-	if (!file_key_is(&file->key, key) ||
+	if (!unwind_file_key_is(&file->key, key) ||
 	    (file->is_remote && time_after_eq(jiffies, READ_ONCE(file->again))))
 		return true;
 	if (file->split)
@@ -280,7 +156,7 @@ static struct unwind_file *file_of(const struct vm_area_struct *vma, struct unwi
 	struct unwind_file *file = file_find(inode);
 
 	if (file)
-		file_read_key(inode, key);
+		unwind_file_read_key(inode, key);
 	return file;
 }
 
@@ -314,13 +190,13 @@ static const struct unwind_file *file_use(struct sframe_cursor *cursor, unsigned
 	struct unwind_file *file;
 
 	if (!vma->vm_file)
-		return arch_unwind_is_vdso(vma) ? READ_ONCE(file_vdso) : NULL;
+		return arch_unwind_is_vdso(vma) ? READ_ONCE(unwind_file_vdso) : NULL;
 	if (!file_is_code(vma))
 		return NULL;
 	file = file_of(vma, &key);
 	if (unlikely(!file || file_is_due(file, &key)) && !cursor->look)
 		cursor->look = ip;
-	if (!file || !file_key_is(&file->key, &key))
+	if (!file || !unwind_file_key_is(&file->key, &key))
 		return NULL;
 	if (READ_ONCE(file->used) != now)
 		WRITE_ONCE(file->used, now);
@@ -511,178 +387,6 @@ static int file_make_own_room(struct file_class *class, size_t bytes)
 }
 
 /*
- * Whether only the machine's root can have written the file of @vma.  Anybody may mount a file
- * system that says so of its files, but then without set-user-ID programs.
- */
-static bool file_is_of_root(const struct vm_area_struct *vma)
-{
-	return unwind_is_of_root(file_inode(vma->vm_file)) &&
-	       !(vma->vm_file->f_path.mnt->mnt_flags & MNT_NOSUID);
-}
-
-/*
- * Whether the file may change without a change of the key, as another machine or a process may
- * serve it.
- */
-static bool file_is_remote(const struct inode *inode)
-{
-	return IS_NOCMTIME(inode) ||
-	       (!inode->i_sb->s_bdev && !shmem_mapping(inode->i_mapping));
-}
-
-/*
- * Whether each later change of the content changes the key.  The clock of ctime ticks with
- * jiffies, or as coarsely as the file system stores it.  A ctime ahead of now is of another
- * clock, which says nothing.
- */
-static bool file_is_settled(struct inode *inode)
-{
-	s64 grain = max_t(s64, jiffies_to_nsecs(2), 2LL * inode->i_sb->s_time_gran);
-	struct timespec64 now, ctime = inode_get_ctime(inode);
-	s64 age;
-
-	if (inode_is_open_for_write(inode) || mapping_writably_mapped(inode->i_mapping))
-		return false;
-	ktime_get_coarse_real_ts64(&now);
-	now = timespec64_sub(now, ctime);
-	age = timespec64_to_ns(&now);
-	return age > grain || age < -grain;
-}
-
-static struct unwind_file *file_alloc(const struct unwind_file_key *key, unsigned int nr_parts)
-{
-	struct unwind_file *file;
-
-	file = kzalloc(struct_size(file, parts, nr_parts), GFP_NOWAIT | __GFP_NOWARN);
-	if (!file)
-		return NULL;
-	file->nr_parts = nr_parts;
-	file->key = *key;
-	file->again = jiffies;
-	file->patience = jiffies;
-	file->used = jiffies;
-	return file;
-}
-
-static void file_set_parts(struct unwind_file *file, const struct unwind_layout *layout)
-{
-	unsigned int i;
-
-	for (i = 0; i < layout->nr_code; i++) {
-		file->parts[i].offset = layout->code[i].offset;
-		file->parts[i].size = layout->code[i].size;
-	}
-}
-
-/* Copy the object's own table to @draft, if it is small.  Returns 0 or an error. */
-static int file_copy_table(const struct unwind_object *object, struct unwind_draft *draft)
-{
-	const struct unwind_layout *layout = &draft->layout;
-	u64 code = 0;
-	unsigned int i;
-	int ret;
-
-	for (i = 0; i < layout->nr_code; i++)
-		code += layout->code[i].size;
-	if (!layout->table.size)
-		return -ENOENT;
-	if (layout->table.size > FILE_MAX_OWN_TABLE || code > FILE_MAX_OWN_CODE)
-		return -E2BIG;
-	draft->table = kmalloc(layout->table.size, GFP_NOWAIT | __GFP_NOWARN);
-	if (!draft->table)
-		return -ENOMEM;
-	ret = unwind_object_read(object, draft->table, layout->table.offset, layout->table.size);
-	if (ret) {
-		kfree(draft->table);
-		draft->table = NULL;
-	}
-	return ret == -ENOEXEC ? -EBADMSG : ret;
-}
-
-/*
- * Read the object in @inode to @draft, and find its split table.  Returns 0 if it has a table,
- * or the state of its entry; -EINPROGRESS if that cannot be known before the indexes of split
- * tables have been read.
- */
-static int file_read_object(struct inode *inode, enum unwind_look how, struct unwind_draft *draft,
-			    struct unwind_split **split)
-{
-	struct unwind_object object = { .mapping = inode->i_mapping, .size = i_size_read(inode) };
-	int ret;
-
-	if (!S_ISREG(inode->i_mode))
-		return FILE_NO_OBJECT;
-	if (!file_is_settled(inode))
-		return FILE_UNSETTLED;
-	ret = unwind_object_parse(&object, &draft->layout);
-	if (ret)
-		return ret;
-	*split = unwind_split_get(&draft->layout, how);
-	if (IS_ERR(*split)) {
-		ret = PTR_ERR(*split);
-		*split = NULL;
-		return ret;
-	}
-	ret = file_copy_table(&object, draft);
-	/* The split table does, also where the object's own one cannot be used. */
-	return *split ? 0 : ret;
-}
-
-static void file_put_split(struct unwind_split *split)
-{
-	spin_lock(&unwind_tables_lock);
-	if (split)
-		unwind_split_put(split);
-	spin_unlock(&unwind_tables_lock);
-}
-
-/* Make what is known of the file that @vma maps.  Returns as unwind_file_look(). */
-static int file_draft(struct vm_area_struct *vma, enum unwind_look how,
-		      struct unwind_draft *draft)
-{
-	struct inode *inode = file_inode(vma->vm_file);
-	struct unwind_file_key key, after;
-	struct unwind_split *split = NULL;
-	unsigned int generation = atomic_read(&unwind_tables_generation);
-	struct unwind_file *file;
-	int ret;
-
-	/* Read the generation before the index, see unwind_tables_look_again(). */
-	smp_rmb();
-	/* Numbers the inode, if it has no number yet. */
-	inode_get_sequence(inode);
-	file_read_key(inode, &key);
-	ret = file_read_object(inode, how, draft, &split);
-	if (ret == -EINPROGRESS || ret == -ENOMEM)
-		return ret;
-	file_read_key(inode, &after);
-	if (!ret && (!file_key_is(&key, &after) || !file_is_settled(inode)))
-		ret = FILE_UNSETTLED;
-
-	file = file_alloc(&key, draft->layout.nr_code);
-	if (!file || ret) {
-		file_put_split(split);
-		split = NULL;
-	}
-	if (!file) {
-		kfree(draft->table);
-		return -ENOMEM;
-	}
-	file->dev = inode->i_sb->s_dev;
-	file->ino = inode->i_ino;
-	file->generation = generation;
-	file->state = ret;
-	file->split = split;
-	file->by_root = file_is_of_root(vma);
-	file->is_remote = file_is_remote(inode);
-	file_set_parts(file, &draft->layout);
-	draft->file = file;
-	if (ret == FILE_NOT_RESIDENT)
-		return file->by_root ? -EAGAIN : -EINPROGRESS;
-	return ret == FILE_UNSETTLED ? -EINPROGRESS : 0;
-}
-
-/*
  * See what has to be done about the file with @key, of which @file is known.  Returns 0 if
  * nothing; -EINPROGRESS if it is worth waiting; -ESTALE if the file has to be looked at anew.
  * The lock is held.
@@ -694,7 +398,7 @@ static int file_check(struct unwind_file *file, const struct unwind_file_key *ke
 		return unwind_is_worth_waiting(&file->patience, how) ? -ESTALE : 0;
 	if (!file_is_due(file, key))
 		return 0;
-	if (file->split && file_key_is(&file->key, key) &&
+	if (file->split && unwind_file_key_is(&file->key, key) &&
 	    !(file->is_remote && time_after_eq(jiffies, file->again)))
 		return unwind_split_ask(file->split, file->by_root, how);
 	return -ESTALE;
@@ -727,26 +431,7 @@ int unwind_file_look(struct vm_area_struct *vma, enum unwind_look how,
 		if (file)
 			ret = file_check(file, &key, how);
 	}
-	return ret == -ESTALE ? file_draft(vma, how, draft) : ret;
-}
-
-/* Make the rows of an object's own table.  Returns 0 or an error; the caller frees the rows. */
-static int file_build_own(const struct unwind_draft *draft, struct unwind_table **rows)
-{
-	const struct unwind_layout *layout = &draft->layout;
-	struct sframe_file_text text[UNWIND_MAX_CODE];
-	struct unwind_table_source source = {
-		.bytes = draft->table,
-		.len = layout->table.size,
-		.start = layout->table.vaddr,
-	};
-	unsigned int i;
-
-	for (i = 0; i < layout->nr_code; i++) {
-		text[i].vaddr = layout->code[i].vaddr;
-		text[i].size = layout->code[i].size;
-	}
-	return unwind_tables_build(&source, text, layout->nr_code, rows, GFP_NOWAIT);
+	return ret == -ESTALE ? unwind_draft_make(vma, how, draft) : ret;
 }
 
 /* Give @file its own table, whose rows are @rows; the lock is held. */
@@ -819,7 +504,7 @@ static bool file_has_rows(const struct unwind_file *file)
 
 	scoped_guard(rcu)
 		old = file_find(file->key.inode);
-	if (!old || !old->own || old->split || !file_key_is(&old->key, &file->key))
+	if (!old || !old->own || old->split || !unwind_file_key_is(&old->key, &file->key))
 		return false;
 	WRITE_ONCE(old->generation, file->generation);
 	WRITE_ONCE(old->again, jiffies + FILE_TRUSTED);
@@ -853,7 +538,7 @@ void unwind_file_add(struct unwind_draft *draft)
 
 	if (draft->table && !file->state) {
 		own = kzalloc(sizeof(*own), GFP_NOWAIT | __GFP_NOWARN);
-		ret = own ? file_build_own(draft, rows) : -ENOMEM;
+		ret = own ? unwind_draft_rows(draft, rows) : -ENOMEM;
 	}
 	scoped_guard(spinlock, &unwind_tables_lock) {
 		if (!ret)
@@ -880,49 +565,6 @@ void unwind_file_add(struct unwind_draft *draft)
 	kfree(draft->table);
 }
 
-/*
- * The vDSO is an object in the kernel's memory that carries a table, which is kept for good.
- * Only walks that have other tables use it: the vDSO keeps frame pointers.
- */
-static int __init file_vdso_init(void)
-{
-	struct unwind_table *rows[UNWIND_MAX_CODE] = { };
-	static const struct unwind_file_key none;
-	struct unwind_draft draft = { };
-	struct unwind_object object;
-	struct unwind_own *own;
-	size_t size;
-	int ret;
-
-	object = (struct unwind_object){ .image = arch_unwind_vdso(&size) };
-	if (!object.image)
-		return 0;
-	object.size = size;
-	ret = unwind_object_parse(&object, &draft.layout) ?: file_copy_table(&object, &draft);
-	if (!ret)
-		ret = file_build_own(&draft, rows);
-	draft.file = file_alloc(&none, draft.layout.nr_code);
-	own = kzalloc(sizeof(*own), GFP_KERNEL);
-	if (ret || !draft.file || !own)
-		goto out;
-	file_set_parts(draft.file, &draft.layout);
-	for (size = 0; size < draft.file->nr_parts; size++)
-		RCU_INIT_POINTER(own->tables.rows[size], rows[size]);
-	memset(rows, 0, sizeof(rows));
-	draft.file->own = own;
-	/* Publishes the file to walks. */
-	smp_store_release(&file_vdso, draft.file);
-	own = NULL;
-	draft.file = NULL;
-out:
-	unwind_tables_free_rows(rows, UNWIND_MAX_CODE);
-	kfree(draft.file);
-	kfree(own);
-	kfree(draft.table);
-	return ret == -ENOENT ? 0 : ret;
-}
-late_initcall(file_vdso_init);
-
 #ifdef CONFIG_DEBUG_FS
 
 static const char *file_state_name(int state)
@@ -946,12 +588,12 @@ static const char *file_state_name(int state)
 /* Device and inode as in /proc/PID/maps, and the size of the rows that walks of it may use */
 static void file_show(struct seq_file *seq, const struct unwind_file *file)
 {
-	int state = file->split ? file->split->state : file->state;
+	int state = file->split ? READ_ONCE(file->split->state) : file->state;
 	const char *name = file_state_name(state);
 	size_t bytes = 0;
 
 	if (file->split)
-		bytes += file->split->tables.bytes;
+		bytes += READ_ONCE(file->split->tables.bytes);
 	if (file->own)
 		bytes += file->own->bytes;
 	seq_printf(seq, "%02x:%02x %llu %zu ", MAJOR(file->dev), MINOR(file->dev),
@@ -970,11 +612,9 @@ static int unwind_files_show(struct seq_file *seq, void *unused)
 	const struct unwind_file *file;
 	unsigned int i;
 
-	spin_lock(&unwind_tables_lock);
-	for (i = 0; i < ARRAY_SIZE(file_classes); i++)
-		list_for_each_entry(file, &file_classes[i].recent, recent)
-			file_show(seq, file);
-	spin_unlock(&unwind_tables_lock);
+	guard(rcu)();
+	hash_for_each_rcu(file_known, i, file, node)
+		file_show(seq, file);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(unwind_files);

@@ -182,7 +182,7 @@ void unwind_tables_free_rows(struct unwind_table **rows, unsigned int nr)
 void unwind_tables_add(struct unwind_tables *tables, struct unwind_table **rows, unsigned int nr)
 {
 	lockdep_assert_held(&unwind_tables_lock);
-	tables->bytes = unwind_tables_size(rows, nr);
+	WRITE_ONCE(tables->bytes, unwind_tables_size(rows, nr));
 	WRITE_ONCE(tables->used, jiffies);
 	while (nr--)
 		rcu_assign_pointer(tables->rows[nr], rows[nr]);
@@ -212,7 +212,7 @@ static void tables_free_rows(struct unwind_tables *tables, bool stay)
 	}
 	list_del_init(&tables->recent);
 	tables_bytes -= tables->bytes;
-	tables->bytes = 0;
+	WRITE_ONCE(tables->bytes, 0);
 	tables_loaded--;
 	tables_update_use();
 }

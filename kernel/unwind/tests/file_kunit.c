@@ -24,7 +24,7 @@
 /* CFA of a leaf, by the table of a file and by another one */
 #define FILE_CFA	8
 #define OTHER_CFA	24
-/* The limits that file.c has */
+/* The limits that file.c and draft.c have */
 #define MAX_OWN_TABLE	SZ_32K
 #define MAX_OWN_CODE	SZ_16M
 #define MIN_AGAIN	(HZ / 10)
