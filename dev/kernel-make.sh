@@ -26,7 +26,7 @@ kernel_make() {
 # Counts make's step lines on standard input: a line every PROGRESS_SECONDS on
 # descriptor 3, the number on standard output.
 progress() {
-	local total=$1 count=0 last=$SECONDS line
+	local total=$1 count=0 last=$SECONDS said=-1 line
 
 	while read -r line; do
 		case $line in
@@ -34,11 +34,14 @@ progress() {
 		esac
 		if [ $((SECONDS - last)) -ge "$PROGRESS_SECONDS" ]; then
 			last=$SECONDS
-			if [ "$count" -lt "$total" ]; then
+			if [ "$count" = "$said" ]; then
+				echo "$SAYS: still working: $line" >&3
+			elif [ "$count" -lt "$total" ]; then
 				echo "$SAYS: $count/$total objects" >&3
 			else
 				echo "$SAYS: $count objects" >&3
 			fi
+			said=$count
 		fi
 	done
 	echo "$count"
