@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""usage: dev/export [--signoff 'Name <mail>'] [--build[=NAME,...]]
+"""usage: dev/export [--signoff 'Name <mail>'] [--build[=NAME,...]] [--quilt DIR]
+                  [--try RELEASE]
 
 Write the series as mails into .build/series: one patch per step and a cover letter
 (series/cover: first line the subject, the rest its text). Then check:
@@ -13,11 +14,19 @@ Write the series as mails into .build/series: one patch per step and a cover let
                            series/configs.toml with the key `steps`, and the tests, samples
                            and tools (programs); or only what is named. A later run goes on
                            where this one ended.
+  --quilt DIR              write the patches to DIR as Debian's kernel package has them in
+                           debian/patches, and prove that dpkg-source applies them
+  --try RELEASE            say which patches stop on another release: the directory of a
+                           kernel tree, its tarball, or a version of the base's package that
+                           apt knows. Where a patch stops, its other hunks are applied, and
+                           the next are tried. Exit status 1 if one stops.
 
 Examples:
   dev/export
   dev/export --build=programs,bpf
   dev/export --signoff 'A. Person <person@example.org>' --build
+  dev/export --quilt patches
+  dev/export --try 6.12.117
 """
 
 import hashlib
@@ -28,7 +37,7 @@ import sys
 import time
 from pathlib import Path
 
-from git import Git
+from carry import clone_of_base, try_release, write_quilt
 from linux_tree import Tree, __doc__ as variables
 from repository import Step
 from step_builds import all_names, build_steps
@@ -268,18 +277,7 @@ def check_maintainers(tree: Tree, steps: list[tuple[Step, str]]) -> int:
 def prove_am(tree: Tree, mails: list[Path]) -> None:
     """Fresh clone at the base, git am of all: must be the tree of branch series."""
     begin = time.monotonic()
-    clone = tree.build / "am.partial"
-    shutil.rmtree(clone, ignore_errors=True)
-    try:
-        tree.git("clone", "--quiet", "--shared", "--no-checkout", ".", str(clone.resolve()))
-        git = Git(clone)
-        # The index has the whole base; of its files only those that the series edits are written.
-        touched = tree.git("diff", "--name-only", "--no-renames", "base", "series")
-        sparse = clone / ".git" / "info" / "sparse-checkout"
-        sparse.parent.mkdir(exist_ok=True)
-        sparse.write_text("".join(f"/{path}\n" for path in touched.splitlines()))
-        git("config", "core.sparseCheckout", "true")
-        git("checkout", "--quiet", "-b", "am", tree.git("rev-parse", "base"))
+    with clone_of_base(tree) as git:
         done = git.try_run("am", "--quiet", *(str(mail.resolve()) for mail in mails))
         if done.returncode:
             text = (done.stdout + done.stderr).decode(errors="replace").strip()
@@ -289,8 +287,6 @@ def prove_am(tree: Tree, mails: list[Path]) -> None:
                 ".build/series: git am on a fresh base gives another tree than branch series:\n"
                 + git("diff", "--stat", tree.git.tree_of("series"), "HEAD")
             )
-    finally:
-        shutil.rmtree(clone, ignore_errors=True)
     print(
         f"git am: {len(mails)} patches on a fresh base give the tree of branch series, "
         f"{tree.git.tree_of('series')} ({time.monotonic() - begin:.0f} s)"
@@ -298,7 +294,7 @@ def prove_am(tree: Tree, mails: list[Path]) -> None:
 
 
 def main() -> int:
-    args, signer, build = sys.argv[1:], "", None
+    args, signer, build, quilt, release = sys.argv[1:], "", None, "", ""
     while args:
         match args:
             case ["-h" | "--help", *_]:
@@ -309,6 +305,10 @@ def main() -> int:
             case ["--signoff", signer, *args] if re.fullmatch(
                 r"[^<>]+ <[^<>@ ]+@[^<>@ ]+>", signer
             ):
+                pass
+            case ["--quilt", quilt, *args] if quilt and not quilt.startswith("-"):
+                pass
+            case ["--try", release, *args] if release and not release.startswith("-"):
                 pass
             case _:
                 print(__doc__, file=sys.stderr)
@@ -330,6 +330,10 @@ def main() -> int:
     print(f"checkpatch --strict: {len(mails)} patches, {len(findings)} findings")
     bad = len(findings) + check_maintainers(tree, steps)
     prove_am(tree, mails)
+    if quilt:
+        write_quilt(tree, mails, Path(quilt))
+    if release and (stops := try_release(tree, mails, release)):
+        raise Failure(f"{release}: {stops} patches stop (above)")
     lock.close()
     if build:
         with tree.lock("linux-steps"):

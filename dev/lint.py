@@ -60,7 +60,9 @@ PHRASE = re.compile(
 )
 # Where they are looked for, and in what the series adds to files of the base
 PHRASE_PLACES = (
+    "CHANGELOG.md",
     "CONTRIBUTING.md",
+    "DISTRIBUTIONS.md",
     "Documentation",
     "README.md",
     "arch",

@@ -307,7 +307,7 @@ def tree_refuses_a_hunk_that_no_longer_applies(t: Toy) -> None:
         lambda: t.refused(
             "tree",
             "series/two/edit.patch",
-            "kernel/a.c:19",
+            "kernel/a.c:20",
             "+int edited_by_two;",
             " int a20_moved;",
         )
@@ -523,7 +523,7 @@ def tree_keeps_the_old_base_where_the_new_one_does_not_fit(t: Toy) -> None:
     t.ok("tree")
     t.pack(BASE | {"kernel/a.c": (A_C.replace("int a20;", "long a20;"), 0o644)})
     t.env["LINUX_STACKS_BASE_VERSION"] = "1.1"
-    t.unchanged_by(lambda: t.refused("tree", "series/two/edit.patch", "kernel/a.c:19"))
+    t.unchanged_by(lambda: t.refused("tree", "series/two/edit.patch", "kernel/a.c:20"))
 
 
 # -- dev/capture ----------------------------------------------------------
@@ -886,6 +886,47 @@ def export_needs_steps_and_a_cover(t: Toy) -> None:
         shutil.rmtree(t.repo / name)
     t.ok("tree")
     t.refused("export", "no step")
+
+
+def export_writes_a_quilt_queue(t: Toy) -> None:
+    t.ok("tree")
+    queue = t.where / "queue"
+    for _ in range(2):  # replaces what it has written
+        out = t.ok("export", "--quilt", str(queue))
+    assert "2 patches" in out and "dpkg-source gives the tree" in out, out
+    names = ["features/all/stacks/0001-toy-Add-one.patch", "features/all/stacks/0002-toy-Add-two.patch"]
+    lines = (queue / "series").read_text().splitlines()
+    assert lines[0].startswith("# ") and lines[1:] == names, lines
+    assert [(queue / name).is_file() for name in names] == [True, True]
+    (queue / "series").write_text("bugfix/theirs.patch\n")
+    t.refused("export", f"{queue}/series: not written by dev/export", args=("--quilt", str(queue)))
+    assert (queue / "series").read_text() == "bugfix/theirs.patch\n"
+
+
+def export_tries_another_release(t: Toy) -> None:
+    t.ok("tree")
+    release = t.where / "release"
+    shutil.copytree(t.linux, release, symlinks=True, ignore=shutil.ignore_patterns(".git"))
+    for path in ("kernel/one.c", "kernel/run.sh", "include/new/ours.h"):
+        (release / path).unlink()
+    # Lines moved; a neighbour of the hunk of one changed; that of two is gone.
+    moved = "int more;\n" * 5 + A_C
+    (release / "kernel/a.c").write_text(moved)
+    out = t.ok("export", "--try", str(release))
+    assert "of 2 patches 2 apply, 0 with a merge (git am -3), 0 stop" in out, out
+    (release / "kernel/a.c").write_text(moved.replace("int a1;", "int changed;"))
+    out = t.ok("export", "--try", str(release))
+    assert "merges  0001-toy-Add-one.patch" in out and "1 apply, 1 with a merge" in out, out
+    (release / "kernel/a.c").write_text(A_C.split("int a18;")[0] + "int other;\n")
+    done = t.tool("export", "--try", str(release))
+    assert done.returncode == 1 and "1 apply, 0 with a merge (git am -3), 1 stop" in done.stdout
+    assert "stops   0002-toy-Add-two.patch\n        kernel/a.c:20\n" in done.stdout, done.stdout
+    with tarfile.open(t.where / "release.tar.xz", "w:xz") as tar:
+        tar.add(release, "linux-other")
+    done = t.tool("export", "--try", str(t.where / "release.tar.xz"))
+    assert done.returncode == 1 and "kernel/a.c:20" in done.stdout, done.stderr
+    t.refused("export", "9.9: neither a kernel tree", args=("--try", "9.9"))
+    t.refused("export", "not a kernel tree", args=("--try", str(t.repo)))
 
 
 def export_builds_each_step_of_the_kernel(t: Toy) -> None:
