@@ -39,7 +39,6 @@
 #include <linux/rculist.h>
 #include <linux/sched.h>
 #include <linux/seq_file.h>
-#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/unwind_user.h>
 
@@ -259,21 +258,16 @@ static int file_seek_part(struct sframe_cursor *cursor, const struct unwind_file
 /*
  * Whether @vma is what the tree has at [@mas->index, @mas->last], and not in the middle of a
  * split or a merge, when its fields may not fit together.  Sets @offset to the offset in the file
- * of its first address.  The start may differ while the offset changes, see commit_merge(), so
- * read it before and after that.
+ * of its first address.  vma_set_range() changes the range before the offset, and the tree has
+ * the new range after both, so read the range last.
  */
 static bool file_mapping_is_stable(const struct vm_area_struct *vma, const struct ma_state *mas,
 				   u64 *offset)
 {
-	unsigned long start;
-
-	/* Pairs with commit_merge(). */
-	start = smp_load_acquire(&vma->vm_start);
 	*offset = vma->vm_file ? (u64)READ_ONCE(vma->vm_pgoff) << PAGE_SHIFT : 0;
-	/* Pairs with commit_merge(). */
+	/* Pairs with vma_set_range(). */
 	smp_rmb();
-	return start == mas->index && READ_ONCE(vma->vm_start) == start &&
-	       READ_ONCE(vma->vm_end) - 1 == mas->last;
+	return READ_ONCE(vma->vm_start) == mas->index && READ_ONCE(vma->vm_end) - 1 == mas->last;
 }
 
 /**
