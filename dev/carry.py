@@ -2,6 +2,7 @@
 """Carry the series elsewhere: into a distribution's source package, onto another release."""
 
 import contextlib
+import os
 import re
 import shutil
 import subprocess
@@ -53,20 +54,28 @@ def touched(tree: Tree) -> list[str]:
 
 
 def write_quilt(tree: Tree, mails: list[Path], where: Path) -> None:
-    """The patches as debian/patches has them, and the proof that dpkg-source applies them."""
+    """The patches as debian/patches has them, after the proof that dpkg-source applies them."""
     mark = f"# {tree.package}: complete call stacks"
-    series, folder = where / "series", where / FEATURE
-    if where.exists() and not where.is_dir():
-        raise Failure(f"{where}: not a directory")
-    if series.exists() and not series.read_text().startswith(mark):
-        raise Failure(f"{series}: not written by dev/export; name another directory")
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    for mail in mails:
-        shutil.copyfile(mail, folder / mail.name)
-    lines = [f"{FEATURE}/{mail.name}" for mail in mails]
-    series.write_text("\n".join([mark, *lines]) + "\n")
-    prove_quilt(tree, where)
+    series = where / "series"
+    if where == Path("/"):
+        raise Failure(f"{where}: not a directory of patches")
+    if os.path.lexists(series):
+        text = series.read_text(errors="replace") if series.is_file() else ""
+        if not text.startswith(mark):
+            raise Failure(f"{series}: not written by dev/export; name another directory")
+    partial = tree.build / "quilt.partial"
+    shutil.rmtree(partial, ignore_errors=True)
+    (partial / FEATURE).mkdir(parents=True)
+    try:
+        for mail in mails:
+            shutil.copyfile(mail, partial / FEATURE / mail.name)
+        lines = [f"{FEATURE}/{mail.name}" for mail in mails]
+        (partial / "series").write_text("\n".join([mark, *lines]) + "\n")
+        prove_quilt(tree, partial)
+        shutil.rmtree(where / FEATURE, ignore_errors=True)
+        shutil.copytree(partial, where, dirs_exist_ok=True)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
     print(
         f"quilt: {len(mails)} patches in {where}; dpkg-source gives the tree of branch series\n"
         f"Copy {where}/features into debian/patches, and add {series} to debian/patches/series."
@@ -92,14 +101,16 @@ def prove_quilt(tree: Tree, where: Path) -> None:
             check=False,
         )
         if done.returncode:
-            raise Failure(f"{where}: dpkg-source does not apply it:\n{done.stdout}{done.stderr}")
+            raise Failure(
+                f".build/series: dpkg-source does not apply it:\n{done.stdout}{done.stderr}"
+            )
         # Only of the files that the series edits; dpkg-source keeps its own beside them.
         names = "\0".join(touched(tree))
         git("add", "--force", "--sparse", "--pathspec-from-file=-", "--pathspec-file-nul",
             data=names.encode(errors="surrogateescape"))  # fmt: skip
         if git("write-tree") != tree.git.tree_of("series"):
             raise Failure(
-                f"{where}: dpkg-source gives another tree than branch series:\n"
+                f".build/series: dpkg-source gives another tree than branch series:\n"
                 + git("diff", "--cached", "--stat", tree.git.tree_of("series"))
             )
 
@@ -126,7 +137,7 @@ def try_release(tree: Tree, mails: list[Path], name: str) -> int:
             git("commit", "--quiet", "--allow-empty", "--no-verify", "-m", mail.name)
     print(
         f"try {name}: of {len(mails)} patches {len(mails) - merges - stops} apply, "
-        f"{merges} with a merge (git am -3), {stops} stop"
+        f"{merges} by a merge with .build/linux, {stops} stop"
     )
     return stops
 
@@ -159,14 +170,12 @@ def put_release(tree: Tree, git: Git, release: Path) -> None:
 
 
 def release_files(tree: Tree, name: str, scratch: Path) -> Path:
-    """The folder of a release: a kernel tree, or what is unpacked of Debian's package."""
+    """The folder of a release: a kernel tree, or what is unpacked of the base's package."""
     folder = Path(name)
     if folder.is_dir():
         if not (folder / "Makefile").exists() or not (folder / "MAINTAINERS").exists():
             raise Failure(f"{folder}: not a kernel tree; it has no Makefile or no MAINTAINERS")
         return folder
-    if folder.is_file():
-        return unpack(tree, folder.resolve(), scratch)
     version = known_version(tree, name)
     say(f"fetching {tree.package} {version}")
     fetch = ["apt-get", "--quiet", "download", f"{tree.package}={version}"]
@@ -187,7 +196,7 @@ def known_version(tree: Tree, name: str) -> str:
             return version
     known = ", ".join(dict.fromkeys(versions)) or "none"
     raise Failure(
-        f"{name}: neither a kernel tree, its tarball, nor a version of {tree.package} that apt knows: {known}"
+        f"{name}: neither a kernel tree nor a version of {tree.package} that apt knows: {known}"
     )
 
 

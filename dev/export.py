@@ -17,9 +17,9 @@ Write the series as mails into .build/series: one patch per step and a cover let
   --quilt DIR              write the patches to DIR as Debian's kernel package has them in
                            debian/patches, and prove that dpkg-source applies them
   --try RELEASE            say which patches stop on another release: the directory of a
-                           kernel tree, its tarball, or a version of the base's package that
-                           apt knows. Where a patch stops, its other hunks are applied, and
-                           the next are tried. Exit status 1 if one stops.
+                           kernel tree, or a version of the base's package that apt knows.
+                           Where a patch stops, its other hunks are applied, and the next are
+                           tried. Exit status 1 if one stops.
 
 Examples:
   dev/export
@@ -332,14 +332,15 @@ def main() -> int:
     prove_am(tree, mails)
     if quilt:
         write_quilt(tree, mails, Path(quilt))
-    if release and (stops := try_release(tree, mails, release)):
-        raise Failure(f"{release}: {stops} patches stop (above)")
+    stops = try_release(tree, mails, release) if release else 0
     lock.close()
     if build:
         with tree.lock("linux-steps"):
             build_steps(tree, steps, build)
     if bad:
         raise Failure(f".build/series: {bad} findings (above)")
+    if stops:
+        raise Failure(f"{release}: {stops} patches stop (above)")
     print(f"export: {len(steps)} patches in .build/series")
     return 0
 

@@ -898,6 +898,10 @@ def export_writes_a_quilt_queue(t: Toy) -> None:
     lines = (queue / "series").read_text().splitlines()
     assert lines[0].startswith("# ") and lines[1:] == names, lines
     assert [(queue / name).is_file() for name in names] == [True, True]
+    (t.where / "link").symlink_to(queue)
+    (queue / "other").write_text("kept\n")
+    t.ok("export", "--quilt", str(t.where / "link"))
+    assert (queue / "other").exists() and (queue / "series").read_text().splitlines() == lines
     (queue / "series").write_text("bugfix/theirs.patch\n")
     t.refused("export", f"{queue}/series: not written by dev/export", args=("--quilt", str(queue)))
     assert (queue / "series").read_text() == "bugfix/theirs.patch\n"
@@ -913,20 +917,18 @@ def export_tries_another_release(t: Toy) -> None:
     moved = "int more;\n" * 5 + A_C
     (release / "kernel/a.c").write_text(moved)
     out = t.ok("export", "--try", str(release))
-    assert "of 2 patches 2 apply, 0 with a merge (git am -3), 0 stop" in out, out
+    assert "of 2 patches 2 apply, 0 by a merge with .build/linux, 0 stop" in out, out
     (release / "kernel/a.c").write_text(moved.replace("int a1;", "int changed;"))
     out = t.ok("export", "--try", str(release))
-    assert "merges  0001-toy-Add-one.patch" in out and "1 apply, 1 with a merge" in out, out
+    assert "merges  0001-toy-Add-one.patch" in out and "1 apply, 1 by a merge" in out, out
     (release / "kernel/a.c").write_text(A_C.split("int a18;")[0] + "int other;\n")
     done = t.tool("export", "--try", str(release))
-    assert done.returncode == 1 and "1 apply, 0 with a merge (git am -3), 1 stop" in done.stdout
+    assert done.returncode == 1 and "1 apply, 0 by a merge with .build/linux, 1 stop" in done.stdout
     assert "stops   0002-toy-Add-two.patch\n        kernel/a.c:20\n" in done.stdout, done.stdout
-    with tarfile.open(t.where / "release.tar.xz", "w:xz") as tar:
-        tar.add(release, "linux-other")
-    done = t.tool("export", "--try", str(t.where / "release.tar.xz"))
-    assert done.returncode == 1 and "kernel/a.c:20" in done.stdout, done.stderr
     t.refused("export", "9.9: neither a kernel tree", args=("--try", "9.9"))
     t.refused("export", "not a kernel tree", args=("--try", str(t.repo)))
+    for wrong in (("--try", ""), ("--try", "--help"), ("--quilt",), ("--quilt", "-x")):
+        assert t.tool("export", *wrong).returncode == 2, wrong
 
 
 def export_builds_each_step_of_the_kernel(t: Toy) -> None:
