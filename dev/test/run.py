@@ -307,7 +307,7 @@ def tree_refuses_a_hunk_that_no_longer_applies(t: Toy) -> None:
         lambda: t.refused(
             "tree",
             "series/two/edit.patch",
-            "kernel/a.c:20",
+            "kernel/a.c:19",
             "+int edited_by_two;",
             " int a20_moved;",
         )
@@ -523,7 +523,7 @@ def tree_keeps_the_old_base_where_the_new_one_does_not_fit(t: Toy) -> None:
     t.ok("tree")
     t.pack(BASE | {"kernel/a.c": (A_C.replace("int a20;", "long a20;"), 0o644)})
     t.env["LINUX_STACKS_BASE_VERSION"] = "1.1"
-    t.unchanged_by(lambda: t.refused("tree", "series/two/edit.patch", "kernel/a.c:20"))
+    t.unchanged_by(lambda: t.refused("tree", "series/two/edit.patch", "kernel/a.c:19"))
 
 
 # -- dev/capture ----------------------------------------------------------
