@@ -63,56 +63,52 @@ def write_quilt(tree: Tree, mails: list[Path], where: Path) -> None:
         text = series.read_text(errors="replace") if series.is_file() else ""
         if not text.startswith(mark):
             raise Failure(f"{series}: not written by dev/export; name another directory")
-    partial = tree.build / "quilt.partial"
-    shutil.rmtree(partial, ignore_errors=True)
-    (partial / FEATURE).mkdir(parents=True)
-    try:
+    with clone_of_base(tree) as git:
+        queue = git.work / "debian/patches"
+        shutil.rmtree(queue, ignore_errors=True)
+        (queue / FEATURE).mkdir(parents=True)
         for mail in mails:
-            shutil.copyfile(mail, partial / FEATURE / mail.name)
+            shutil.copyfile(mail, queue / FEATURE / mail.name)
         lines = [f"{FEATURE}/{mail.name}" for mail in mails]
-        (partial / "series").write_text("\n".join([mark, *lines]) + "\n")
-        prove_quilt(tree, partial)
+        (queue / "series").write_text("\n".join([mark, *lines]) + "\n")
+        prove_quilt(tree, git)
         shutil.rmtree(where / FEATURE, ignore_errors=True)
-        shutil.copytree(partial, where, dirs_exist_ok=True)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+        shutil.copytree(queue / FEATURE, where / FEATURE)
+        shutil.copyfile(queue / "series", series)
     print(
         f"quilt: {len(mails)} patches in {where}; dpkg-source gives the tree of branch series\n"
         f"Copy {where}/features into debian/patches, and add {series} to debian/patches/series."
     )
 
 
-def prove_quilt(tree: Tree, where: Path) -> None:
-    """Have dpkg-source apply what was written to the base, without fuzz, as in a build."""
-    with clone_of_base(tree) as git:
-        debian = git.work / "debian"
-        (debian / "source").mkdir(parents=True, exist_ok=True)
-        (debian / "source/format").write_text("3.0 (quilt)\n")
-        (debian / "changelog").write_text(CHANGELOG)
-        (debian / "control").write_text("Source: linux\n\nPackage: linux\nArchitecture: any\n")
-        shutil.rmtree(debian / "patches", ignore_errors=True)
-        shutil.copytree(where, debian / "patches")
-        done = subprocess.run(
-            ["dpkg-source", "--before-build", "."],
-            cwd=git.work,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
+def prove_quilt(tree: Tree, git: Git) -> None:
+    """Have dpkg-source apply debian/patches to the clone, without fuzz, as in a build."""
+    debian = git.work / "debian"
+    (debian / "source").mkdir(parents=True, exist_ok=True)
+    (debian / "source/format").write_text("3.0 (quilt)\n")
+    (debian / "changelog").write_text(CHANGELOG)
+    (debian / "control").write_text("Source: linux\n\nPackage: linux\nArchitecture: any\n")
+    done = subprocess.run(
+        ["dpkg-source", "--before-build", "."],
+        cwd=git.work,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode:
+        raise Failure(
+            f".build/series: dpkg-source does not apply it:\n{done.stdout}{done.stderr}"
         )
-        if done.returncode:
-            raise Failure(
-                f".build/series: dpkg-source does not apply it:\n{done.stdout}{done.stderr}"
-            )
-        # Only of the files that the series edits; dpkg-source keeps its own beside them.
-        names = "\0".join(touched(tree))
-        git("add", "--force", "--sparse", "--pathspec-from-file=-", "--pathspec-file-nul",
-            data=names.encode(errors="surrogateescape"))  # fmt: skip
-        if git("write-tree") != tree.git.tree_of("series"):
-            raise Failure(
-                f".build/series: dpkg-source gives another tree than branch series:\n"
-                + git("diff", "--cached", "--stat", tree.git.tree_of("series"))
-            )
+    # Only of the files that the series edits; dpkg-source keeps its own beside them.
+    names = "\0".join(touched(tree))
+    git("add", "--force", "--sparse", "--pathspec-from-file=-", "--pathspec-file-nul",
+        data=names.encode(errors="surrogateescape"))  # fmt: skip
+    if git("write-tree") != tree.git.tree_of("series"):
+        raise Failure(
+            ".build/series: dpkg-source gives another tree than branch series:\n"
+            + git("diff", "--cached", "--stat", tree.git.tree_of("series"))
+        )
 
 
 # -- another release ----------------------------------------------------------
