@@ -14,14 +14,15 @@
 #include "cache_keep.h"
 #include "cache_list.h"
 #include "cache_path.h"
+#include "cache_reader.h"
 #include "cache_system.h"
-#include "cfi_read.h"
 #include "clock.h"
 #include "command.h"
 #include "complain.h"
 #include "options.h"
-#include "own_table.h"
 #include "pool.h"
+#include "sandbox.h"
+#include "table_file.h"
 
 static const char help[] =
 "usage: sframe cache [OPTION]... [FILE|DIRECTORY]...\n"
@@ -86,8 +87,11 @@ static const char help[] =
 "there.  The kernel looks for no others.  It reads the index when the sysctl\n"
 "kernel.unwind_table_path is written, even with the same path.\n"
 "\n"
-"A process of its own reads each file, so a damaged file does no harm to others.  A\n"
-"table appears under its name when it is complete.  So several runs may fill the cache at\n"
+"A process of its own reads each file, so a damaged file does no harm to others.  For\n"
+"root, it runs as user 65534, without capabilities; for all, it can only read and write\n"
+"what is open, and the kernel kills it at any other system call.\n"
+"\n"
+"A table appears under its name when it is complete.  So several runs may fill the cache at\n"
 "a time, others may read it meanwhile, and you may interrupt a run: all tables in the\n"
 "cache are complete, and the next run continues and makes the index.\n"
 "\n"
@@ -167,6 +171,7 @@ static const char * const remedy_for[NUM_OUTCOMES] = {
  * @found:	sframe found the file, the user did not name it; set before the worker runs.
  * @system:	--all found it in the running system; set before the worker runs.
  * @outcome:	The result.
+ * @signal:	As struct job has it, but of the reader.
  * @full:	The errno if there is no room for any table, or 0.
  * @bytes:	Size of the table's file, if the worker has written one.
  * @read:	Size of the file, if the worker has read its unwind information.
@@ -176,6 +181,7 @@ struct fill {
 	bool		found;
 	bool		system;
 	enum outcome	outcome;
+	int		signal;
 	int		full;
 	u64		bytes;
 	u64		read;
@@ -236,36 +242,37 @@ static enum outcome fill_refuse(struct fill *fill, const char *name)
 }
 
 /* If the first name was of no use until now, the table may be by the second one, too. */
-static void drop_second(const struct object *obj, const char *written)
+static void drop_second(const struct sframe_file *object, const char *written)
 {
-	char *second = cache_file_name(options.dir, obj, PLACE_LAYOUT);
+	char *second = cache_file_name(options.dir, object, PLACE_LAYOUT);
 
 	if (second && strcmp(second, written))
 		unlink(second);
 	free(second);
 }
 
-static enum outcome fill_write_locked(struct fill *fill, const struct object *obj,
-				      const struct cfi *cfi, u32 flags)
+static enum outcome fill_write_locked(struct fill *fill, const struct wanted *wanted,
+				      const struct image *image, u32 flags)
 {
 	enum outcome outcome = PRESENT;
 	struct stat st;
 	char *name;
 	int err;
 
-	switch (cache_look(options.dir, obj, flags, &name)) {
+	switch (cache_look(options.dir, wanted, flags, &name)) {
 	case CACHED_SYSTEMS:
 		outcome = fill_refuse(fill, name);
 		break;
 	case CACHED_TABLE:
 		break;
 	default:
-		err = name ? cache_write(obj, cfi, name, flags) : -ENOMEM;
+		err = name ? file_write(name, &wanted->head, image, wanted->head.format, flags) :
+			     -ENOMEM;
 		outcome = err ? fill_unwritten(fill, err) : WRITTEN;
 		if (!err && !stat(name, &st))
 			fill->bytes = st.st_size;
 		if (!err)
-			drop_second(obj, name);
+			drop_second(&wanted->head, name);
 		break;
 	}
 	free(name);
@@ -276,12 +283,12 @@ static enum outcome fill_write_locked(struct fill *fill, const struct object *ob
  * Workers may read copies of one object at the same time.  The lock lets the second one
  * find the table of the first.  Both names of a table are in the directory of @name.
  */
-static enum outcome fill_write_once(struct fill *fill, const struct object *obj,
-				    const struct cfi *cfi, const char *name, u32 flags)
+static enum outcome fill_write_once(struct fill *fill, const struct wanted *wanted,
+				    const struct image *image, const char *name, u32 flags)
 {
 	char *dir = strndup(name, strrchr(name, '/') - name);
 	int lock = dir ? lock_directory(dir) : -1;
-	enum outcome outcome = fill_write_locked(fill, obj, cfi, flags);
+	enum outcome outcome = fill_write_locked(fill, wanted, image, flags);
 
 	free(dir);
 	if (lock >= 0)
@@ -289,22 +296,24 @@ static enum outcome fill_write_once(struct fill *fill, const struct object *obj,
 	return outcome;
 }
 
-static enum outcome fill_write(struct fill *fill, const struct object *obj,
+static enum outcome fill_write(struct fill *fill, struct reader *reader,
+			       const struct object *obj, const struct wanted *wanted,
 			       const char *name, u32 flags)
 {
+	char error[MAX_READER_ERROR];
 	enum outcome outcome;
-	struct cfi cfi = { };
+	struct image image;
 	int err;
 
 	fill->read = obj->file_size;
-	if (object_has_cfi(obj) && !cfi_read(obj, &cfi)) {
-		outcome = fill_fail(fill, cfi.error);
+	if (!reader_make(reader, obj, &image, error)) {
+		outcome = fill_fail(fill, error);
 	} else {
 		err = make_directories(name);
 		outcome = err ? fill_unwritten(fill, err) :
-			  fill_write_once(fill, obj, &cfi, name, flags);
+			  fill_write_once(fill, wanted, &image, name, flags);
 	}
-	cfi_free(&cfi);
+	image_free(&image);
 	return outcome;
 }
 
@@ -339,13 +348,14 @@ static u32 note_flags(const struct fill *fill, const struct object *obj)
 	return geteuid() || of_system ? 0 : SFRAME_NOTE_OUTSIDE;
 }
 
-static enum outcome fill_in(struct fill *fill, const struct object *obj)
+static enum outcome fill_in(struct fill *fill, struct reader *reader, const struct object *obj,
+			    const struct wanted *wanted)
 {
 	u32 flags = note_flags(fill, obj);
 	enum outcome outcome;
 	char *name;
 
-	switch (cache_look(options.dir, obj, flags, &name)) {
+	switch (cache_look(options.dir, wanted, flags, &name)) {
 	case CACHED_TABLE:
 		outcome = PRESENT;
 		break;
@@ -356,29 +366,48 @@ static enum outcome fill_in(struct fill *fill, const struct object *obj)
 		if (!name)
 			outcome = fill_fail(fill, "out of memory");
 		else
-			outcome = options.dry_run ? MISSING : fill_write(fill, obj, name, flags);
+			outcome = options.dry_run ? MISSING :
+				  fill_write(fill, reader, obj, wanted, name, flags);
 		break;
 	}
 	free(name);
 	return outcome;
 }
 
-static enum outcome fill_object(struct fill *fill, const struct object *obj)
+static enum outcome fill_found(struct fill *fill, struct reader *reader,
+			       const struct object *obj, const struct finding *finding)
 {
-	if (is_foreign(fill, obj))
-		return FOREIGN;
-	/* A separate debug file has the build-id of its program, but not the code. */
-	if (obj->detached)
+	const struct wanted *wanted = &finding->wanted;
+
+	switch (finding->state) {
+	case OBJECT_NO_CFI:
+		if (wanted->own != OWN_COPIED)
+			return wanted->own == OWN_BAD ? BAD_OWN : NO_CFI;
+		/* fallthrough */
+	case OBJECT_OK:
+		return cache_can_name(wanted->head.build_id_size) ?
+		       fill_in(fill, reader, obj, wanted) : NO_BUILD_ID;
+	case OBJECT_DAMAGED:
+		return fill_fail(fill, finding->error);
+	default:
 		return NO_PROGRAM;
-	return cache_can_name(obj) ? fill_in(fill, obj) : NO_BUILD_ID;
+	}
 }
 
-/* Without .eh_frame, the table that the object carries has to do. */
-static enum outcome fill_own(struct fill *fill, const struct object *obj)
+/* A failure without an error is the reader's end. */
+static enum outcome fill_read(struct fill *fill, struct object *obj)
 {
-	struct table own;
+	enum outcome outcome = FAILED;
+	struct finding finding;
+	struct reader reader;
+	int signal;
 
-	return own_read(obj, &own) ? BAD_OWN : fill_object(fill, obj);
+	if (reader_start(&reader, obj, options.seconds, &finding))
+		outcome = fill_found(fill, &reader, obj, &finding);
+	signal = reader_end(&reader);
+	if (outcome == FAILED && !*fill->error)
+		fill->signal = signal ?: -1;
+	return outcome;
 }
 
 static void fill_work(const char *name, void *result)
@@ -386,12 +415,9 @@ static void fill_work(const char *name, void *result)
 	struct fill *fill = result;
 	struct object obj;
 
-	switch (object_open(&obj, name)) {
+	switch (object_open_file(&obj, name)) {
 	case OBJECT_OK:
-		fill->outcome = fill_object(fill, &obj);
-		break;
-	case OBJECT_NO_CFI:
-		fill->outcome = obj.own.present ? fill_own(fill, &obj) : NO_CFI;
+		fill->outcome = is_foreign(fill, &obj) ? FOREIGN : fill_read(fill, &obj);
 		break;
 	case OBJECT_GONE:
 		/* A file may be deleted after it was found. */
@@ -407,16 +433,18 @@ static void fill_work(const char *name, void *result)
 	object_close(&obj);
 }
 
-static void report_failure(const struct job *job)
+static void report_failure(const struct job *job, int signal)
 {
 	const struct fill *fill = job->result;
 
-	if (job->signal == SIGALRM)
+	if (signal == SIGALRM)
 		complain(job->name, "takes too long; allow more time by --timeout");
-	else if (job->signal > 0)
+	else if (signal == SIGSYS)
+		complain(job->name, "%s; the file is hostile", sandbox_error);
+	else if (signal > 0)
 		complain(job->name, "signal %d (%s) ended the worker; the file is damaged",
-			 job->signal, strsignal(job->signal));
-	else if (job->signal)
+			 signal, strsignal(signal));
+	else if (signal)
 		complain(job->name, "the worker ended without a result; the file is damaged");
 	else if (remedy_for[fill->outcome])
 		complain(job->name, "%s; %s", skipped_for[fill->outcome],
@@ -461,20 +489,21 @@ static void progress_clear(void)
 static void fill_done(const struct job *job)
 {
 	const struct fill *fill = job->result;
-	enum outcome outcome = job->signal ? FAILED : fill->outcome;
+	int signal = job->signal ?: fill->signal;
+	enum outcome outcome = signal ? FAILED : fill->outcome;
 
 	/* The user expects a table for each file that he names. */
 	if (!fill->found && remedy_for[outcome])
 		outcome = FAILED;
 	outcomes[outcome]++;
-	if (!job->signal) {
+	if (!signal) {
 		written_bytes += fill->bytes;
 		read_bytes += fill->read;
 	}
 	if (outcome == FAILED) {
 		progress_clear();
-		report_failure(job);
-		if (!job->signal && fill->full)
+		report_failure(job, signal);
+		if (!signal && fill->full)
 			stop_without_room(fill->full);
 	} else if (options.verbose && skipped_for[outcome]) {
 		progress_clear();
@@ -560,7 +589,7 @@ static int fill_all(struct file_list *list, const struct parts *parts)
 					.result = &fills[i] };
 	}
 	pool_run(jobs, list->count, sizeof(*fills), options.jobs,
-		 options.seconds, fill_work, fill_done);
+		 options.seconds, MANY_FILES, fill_work, fill_done);
 	if (!options.quiet)
 		print_sums(list);
 	free(fills);
@@ -768,6 +797,8 @@ int cache_main(int argc, char **argv)
 	}
 	if (!options_agree(argc - optind))
 		return EXIT_USAGE;
+	if (options.verbose && !sandbox_has_filter())
+		complain("cache", "this kernel cannot filter the system calls of readers");
 	if (options.list || options.prune)
 		return list_or_prune(argv + optind, argc - optind);
 	return fill_run(argv + optind, argc - optind);

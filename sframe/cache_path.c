@@ -11,18 +11,17 @@
 
 #include "cache_path.h"
 #include "open_regular.h"
-#include "own_table.h"
 #include "table_file.h"
 
 /**
  * cache_can_name() - whether the kernel can find an object's table
- * @obj:	The object.
+ * @build_id_size:	The size of the object's build-id in bytes.
  *
  * Return: whether a table's name and the index have room for its build-id.
  */
-bool cache_can_name(const struct object *obj)
+bool cache_can_name(u32 build_id_size)
 {
-	return obj->build_id_size >= SFRAME_MIN_ID && obj->build_id_size <= SFRAME_INDEX_MAX_ID;
+	return build_id_size >= SFRAME_MIN_ID && build_id_size <= SFRAME_INDEX_MAX_ID;
 }
 
 static char *put_digits(char *to, const u8 *bytes, size_t size)
@@ -51,21 +50,20 @@ void cache_key(const u8 *id, u32 id_size, const u8 layout[SFRAME_FILE_LAYOUT],
 /**
  * cache_file_name() - the file for an object's table
  * @dir:	The cache.
- * @obj:	The object, with a build-id of SFRAME_MIN_ID or more.
+ * @object:	The object, as file_describe() describes it, with a build-id that
+ *		cache_can_name() accepts.
  * @place:	Which of its two names.
  *
  * Return: the name, which the caller frees; NULL without memory.
  */
-char *cache_file_name(const char *dir, const struct object *obj, enum place place)
+char *cache_file_name(const char *dir, const struct sframe_file *object, enum place place)
 {
-	u8 layout[SFRAME_FILE_LAYOUT];
 	char key[CACHE_KEY_SIZE];
 	char *name;
 
-	file_layout(obj, layout);
-	cache_key(obj->build_id, obj->build_id_size, layout, key);
+	cache_key(object->build_id, object->build_id_size, object->layout, key);
 	if (place == PLACE_FIRST)
-		key[2 * obj->build_id_size] = '\0';
+		key[2 * object->build_id_size] = '\0';
 	if (asprintf(&name, "%s/%.2s/%s" CACHE_SUFFIX, dir, key, key + 2) < 0)
 		return NULL;
 	return name;
@@ -96,32 +94,38 @@ int make_directories(const char *path)
 }
 
 /* Whether a table is the copy of an object's own. */
-static bool is_copy(const struct sframe_file *head, const u8 *bytes, const struct object *obj)
+static bool is_copy(const struct sframe_file *head, const u8 *bytes, const struct wanted *wanted)
 {
-	struct table own;
+	u8 digest[32];
 
-	return !own_read(obj, &own) && head->table_vaddr == own.vaddr &&
-	       head->table_size == own.size && !memcmp(bytes, own.start, own.size);
+	if (head->table_vaddr != wanted->head.table_vaddr ||
+	    head->table_size != wanted->head.table_size)
+		return false;
+	file_hash(digest, bytes, head->table_size);
+	return !memcmp(digest, wanted->sha256, sizeof(digest));
 }
 
-static bool is_for(const struct sframe_file *head, const u8 *bytes, const struct object *obj)
+static bool is_for(const struct sframe_file *head, const u8 *bytes, const struct wanted *wanted)
 {
-	if (head->num_text != obj->num_text ||
-	    memcmp(head->text, obj->text, obj->num_text * sizeof(obj->text[0])) ||
-	    !file_is_of(head, obj))
+	const struct sframe_file *object = &wanted->head;
+
+	if (head->num_text != object->num_text ||
+	    memcmp(head->text, object->text, head->num_text * sizeof(head->text[0])) ||
+	    !file_is_of(head, object) || head->format != object->format)
 		return false;
-	return object_has_cfi(obj) ? head->format == FORMAT_DEFAULT : is_copy(head, bytes, obj);
+	return wanted->own != OWN_COPIED || is_copy(head, bytes, wanted);
 }
 
 /*
- * Whether the open file is a whole table, for an object with the build-id of @obj.  The caller
- * frees @bytes.
+ * Whether the open file is a whole table, for an object with the build-id of @object.  The
+ * caller frees @bytes.
  */
-static bool is_whole(int fd, const struct object *obj, struct sframe_file *head, u8 **bytes)
+static bool is_whole(int fd, const struct sframe_file *object, struct sframe_file *head,
+		     u8 **bytes)
 {
 	return !file_read_open(fd, head, bytes) &&
-	       head->build_id_size == obj->build_id_size &&
-	       !memcmp(head->build_id, obj->build_id, obj->build_id_size) &&
+	       head->build_id_size == object->build_id_size &&
+	       !memcmp(head->build_id, object->build_id, head->build_id_size) &&
 	       !file_check(fd, head, *bytes);
 }
 
@@ -164,33 +168,31 @@ static bool is_trusted(int fd)
 }
 
 static enum cached look_at_table(int fd, const struct sframe_file *head, const u8 *bytes,
-				 const struct object *obj, u32 flags)
+				 const struct wanted *wanted, u32 flags)
 {
 	bool outside = flags & SFRAME_NOTE_OUTSIDE, was_outside;
-	u8 layout[SFRAME_FILE_LAYOUT];
 
-	file_layout(obj, layout);
-	if (memcmp(head->layout, layout, sizeof(layout)))
+	if (memcmp(head->layout, wanted->head.layout, sizeof(head->layout)))
 		return CACHED_OTHER;
 	was_outside = file_flags(fd) & SFRAME_NOTE_OUTSIDE;
-	if (is_for(head, bytes, obj) && (outside || !was_outside))
+	if (is_for(head, bytes, wanted) && (outside || !was_outside))
 		return CACHED_TABLE;
 	return outside && !was_outside ? CACHED_SYSTEMS : CACHED_NONE;
 }
 
-static enum cached look_at(int fd, const struct object *obj, u32 flags)
+static enum cached look_at(int fd, const struct wanted *wanted, u32 flags)
 {
 	enum cached cached = CACHED_NONE;
 	struct sframe_file head;
 	u8 *bytes = NULL;
 
-	if (is_trusted(fd) && is_whole(fd, obj, &head, &bytes))
-		cached = look_at_table(fd, &head, bytes, obj, flags);
+	if (is_trusted(fd) && is_whole(fd, &wanted->head, &head, &bytes))
+		cached = look_at_table(fd, &head, bytes, wanted, flags);
 	free(bytes);
 	return cached;
 }
 
-static enum cached look_at_name(const char *name, const struct object *obj, u32 flags)
+static enum cached look_at_name(const char *name, const struct wanted *wanted, u32 flags)
 {
 	struct stat st;
 	int fd = open_regular(name, O_NOFOLLOW, &st);
@@ -198,7 +200,7 @@ static enum cached look_at_name(const char *name, const struct object *obj, u32 
 
 	if (fd < 0)
 		return CACHED_NONE;
-	cached = look_at(fd, obj, flags);
+	cached = look_at(fd, wanted, flags);
 	close(fd);
 	return cached;
 }
@@ -206,7 +208,7 @@ static enum cached look_at_name(const char *name, const struct object *obj, u32 
 /**
  * cache_look() - look for a good table for an object
  * @dir:	The cache.
- * @obj:	The object.
+ * @wanted:	The table that the object needs.
  * @flags:	The flags for the table's note.
  * @name:	Set to the file that has the table or that it has to be written to, which the
  *		caller frees; NULL without memory.
@@ -221,9 +223,9 @@ static enum cached look_at_name(const char *name, const struct object *obj, u32 
  *
  * Return: CACHED_TABLE if the table is whole and made for the object, and only root and the
  * caller may write it; CACHED_SYSTEMS if it is of another object, is one of the system's, and
- * @obj is outside of the system; CACHED_NONE if the table is to be written.
+ * the object is outside of the system; CACHED_NONE if the table is to be written.
  */
-enum cached cache_look(const char *dir, const struct object *obj, u32 flags, char **name)
+enum cached cache_look(const char *dir, const struct wanted *wanted, u32 flags, char **name)
 {
 	enum cached cached = CACHED_OTHER;
 
@@ -231,8 +233,8 @@ enum cached cache_look(const char *dir, const struct object *obj, u32 flags, cha
 	for (enum place place = PLACE_FIRST; place <= PLACE_LAYOUT && cached == CACHED_OTHER;
 	     place++) {
 		free(*name);
-		*name = cache_file_name(dir, obj, place);
-		cached = *name ? look_at_name(*name, obj, flags) : CACHED_NONE;
+		*name = cache_file_name(dir, &wanted->head, place);
+		cached = *name ? look_at_name(*name, wanted, flags) : CACHED_NONE;
 	}
 	/* A table of another layout by the name of this one: somebody renamed it. */
 	return cached == CACHED_OTHER ? CACHED_NONE : cached;
@@ -268,44 +270,4 @@ const char *cache_refusal(const char *name, struct sframe_file *head, struct sta
 	close(fd);
 	free(bytes);
 	return error;
-}
-
-/* The kernel reads the copy as it would the original: by the table's address. */
-static int write_copy(const struct object *obj, const char *name, u32 flags)
-{
-	struct image image = { };
-	struct table own;
-
-	if (own_read(obj, &own))
-		return -EBADMSG;
-	image.bytes = (u8 *)own.start;
-	image.size = own.size;
-	image.vaddr = own.vaddr;
-	return file_write(name, obj, &image, own.version, flags);
-}
-
-/**
- * cache_write() - write an object's table
- * @obj:	The object.
- * @cfi:	Its unwind information.  If it has none, its own table is copied.
- * @name:	The file; it appears whole or not at all.
- * @flags:	SFRAME_NOTE_* flags.
- *
- * Return: 0, or a negative errno; -E2BIG if the table would exceed 4 GiB.
- */
-int cache_write(const struct object *obj, const struct cfi *cfi, const char *name, u32 flags)
-{
-	struct image image;
-	struct plan plan;
-	int ret;
-
-	if (!object_has_cfi(obj))
-		return write_copy(obj, name, flags);
-
-	plan_make(&plan, cfi, FORMAT_DEFAULT, plan_vaddr(obj));
-	ret = image_make(&image, &plan) ?
-	      file_write(name, obj, &image, FORMAT_DEFAULT, flags) : -E2BIG;
-	image_free(&image);
-	plan_free(&plan);
-	return ret;
 }

@@ -37,14 +37,33 @@ enum place { PLACE_FIRST, PLACE_LAYOUT };
 /* For an object's build-id, "-" and its layout in digits */
 #define CACHE_KEY_SIZE	(2 * SFRAME_FILE_MAX_ID + 1 + 2 * SFRAME_FILE_LAYOUT + 1)
 
-bool cache_can_name(const struct object *obj);
+/* Whether an object's own table is to be copied, because there is nothing to make one of. */
+enum own {
+	OWN_NONE,	/* it has none, or there is something to make one of */
+	OWN_BAD,	/* the kernel does not read it */
+	OWN_COPIED,
+};
+
+/**
+ * struct wanted - the table that an object needs
+ * @head:	The header of the table's file, as file_describe() fills it in, and the format.
+ *		For a copy, also the table's place and size.
+ * @own:	Whether it is a copy of the object's own.
+ * @sha256:	SHA-256 of the table, if it is a copy.
+ */
+struct wanted {
+	struct sframe_file	head;
+	enum own		own;
+	u8			sha256[32];
+};
+
+bool cache_can_name(u32 build_id_size);
 void cache_key(const u8 *id, u32 id_size, const u8 layout[SFRAME_FILE_LAYOUT],
 	       char key[CACHE_KEY_SIZE]);
-char *cache_file_name(const char *dir, const struct object *obj, enum place place);
+char *cache_file_name(const char *dir, const struct sframe_file *object, enum place place);
 int make_directories(const char *path);
 int lock_directory(const char *dir);
-enum cached cache_look(const char *dir, const struct object *obj, u32 flags, char **name);
+enum cached cache_look(const char *dir, const struct wanted *wanted, u32 flags, char **name);
 const char *cache_refusal(const char *name, struct sframe_file *head, struct stat *st);
-int cache_write(const struct object *obj, const struct cfi *cfi, const char *name, u32 flags);
 
 #endif /* _SFRAME_CACHE_PATH_H */

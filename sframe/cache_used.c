@@ -9,6 +9,7 @@
  * others have the file mapped.  Processes are then listed again.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,9 @@
 #include "mapped.h"
 #include "object.h"
 #include "pool.h"
+#include "sandbox.h"
 #include "table_file.h"
+#include "text.h"
 
 /* How often processes are listed to find one that lives until its file is read. */
 #define MAX_ROUNDS	10
@@ -34,7 +37,7 @@
  */
 struct reading {
 	char	key[CACHE_KEY_SIZE];
-	bool	gone;
+	int	gone;
 	char	error[128];
 };
 
@@ -61,6 +64,19 @@ static bool is_passing(int error)
 	       error == ETIMEDOUT;
 }
 
+/* Nothing of the file is parsed before the process has given up its rights. */
+static enum object_state read_without_rights(struct object *obj, const char *name)
+{
+	enum object_state state = object_open_file(obj, name);
+
+	if (state)
+		return state;
+	obj->error = sandbox_enter();
+	/* That there is no sandbox says nothing about the file either. */
+	errno = obj->error ? EIO : 0;
+	return obj->error ? OBJECT_DAMAGED : object_read(obj);
+}
+
 static void read_id(const char *name, void *result)
 {
 	struct reading *reading = result;
@@ -69,8 +85,7 @@ static void read_id(const char *name, void *result)
 	struct object obj;
 	int error;
 
-	errno = 0;
-	state = object_open(&obj, name);
+	state = read_without_rights(&obj, name);
 	error = errno;
 	if (obj.build_id_size) {
 		file_layout(&obj, layout);
@@ -88,10 +103,15 @@ static void read_done(const struct job *job)
 {
 	struct reading *reading = job->result;
 
+	/* A hostile file may have taken the worker over. */
+	text_clean(reading->key, sizeof(reading->key));
+	text_clean(reading->error, sizeof(reading->error));
 	if (!job->signal)
 		return;
 	*reading = (struct reading){ };
-	if (job->signal > 0)
+	if (job->signal == SIGSYS)
+		snprintf(reading->error, sizeof(reading->error), "%s", sandbox_error);
+	else if (job->signal > 0)
 		snprintf(reading->error, sizeof(reading->error), "%s ended the worker",
 			 strsignal(job->signal));
 	else
@@ -121,8 +141,8 @@ static struct reading *read_files(struct search *search, char **names, size_t co
 
 	for (size_t i = 0; i < count; i++)
 		jobs[i] = (struct job){ .name = names[i], .result = &readings[i] };
-	pool_run(jobs, count, sizeof(*readings), search->workers, search->seconds, read_id,
-		 read_done);
+	pool_run(jobs, count, sizeof(*readings), search->workers, search->seconds, ONE_FILE,
+		 read_id, read_done);
 	for (size_t i = 0; i < count; i++)
 		if (*readings[i].error)
 			tell_unread(search, names[i], readings[i].error);

@@ -176,7 +176,7 @@ static int check_run(const struct file_list *list, char **names, size_t num_name
 			.result = &reports[i],
 		};
 	found_end = reports + list->count;
-	pool_run(job, count, sizeof(*reports), jobs, seconds, check_work, check_done);
+	pool_run(job, count, sizeof(*reports), jobs, seconds, ONE_FILE, check_work, check_done);
 	num_failed += list->failed;
 	ret = print_total(clock_seconds() - start);
 	free(reports);

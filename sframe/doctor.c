@@ -446,7 +446,7 @@ static struct look *look_at(const struct mapped *mapped)
 						      .result = &looks[i] };
 	}
 	pool_run(jobs, count, sizeof(*looks), processors > 0 ? processors : 1, MAX_SECONDS,
-		 look_at_file, look_done);
+		 ONE_FILE, look_at_file, look_done);
 	free(jobs);
 	return looks;
 }

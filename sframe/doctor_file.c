@@ -61,7 +61,7 @@ static enum table_state look_at_own(struct look *look, const struct object *obj)
 	struct table table;
 	const char *error = own_read(obj, &table);
 
-	look->no_cache = !cache_can_name(obj) || (error && !object_has_cfi(obj));
+	look->no_cache = !cache_can_name(obj->build_id_size) || (error && !object_has_cfi(obj));
 	if (error)
 		return state_for(look, TABLE_OWN_DAMAGED, error);
 	check_own_size(look, obj);
@@ -70,15 +70,15 @@ static enum table_state look_at_own(struct look *look, const struct object *obj)
 	return is_partial(look, obj, &table) ? TABLE_OWN_PARTIAL : TABLE_OWN;
 }
 
-static bool is_of(const struct sframe_file *head, const struct object *obj)
+static bool is_of(const struct sframe_file *head, const struct sframe_file *object)
 {
-	return head->build_id_size == obj->build_id_size &&
-	       !memcmp(head->build_id, obj->build_id, obj->build_id_size) &&
-	       head->num_text == obj->num_text &&
-	       !memcmp(head->text, obj->text, obj->num_text * sizeof(obj->text[0]));
+	return head->build_id_size == object->build_id_size &&
+	       !memcmp(head->build_id, object->build_id, head->build_id_size) &&
+	       head->num_text == object->num_text &&
+	       !memcmp(head->text, object->text, head->num_text * sizeof(head->text[0]));
 }
 
-static enum table_state look_at_table(struct look *look, const struct object *obj,
+static enum table_state look_at_table(struct look *look, const struct sframe_file *object,
 				      const char *name)
 {
 	struct sframe_file head;
@@ -87,26 +87,26 @@ static enum table_state look_at_table(struct look *look, const struct object *ob
 
 	snprintf(look->table, sizeof(look->table), "%s", name);
 	error = cache_refusal(name, &head, &st);
-	if (!error && !is_of(&head, obj))
+	if (!error && !is_of(&head, object))
 		error = "it was made for another object";
 	/* The kernel compares the build-id and the layout only. */
-	if (!error && !file_is_of(&head, obj))
+	if (!error && !file_is_of(&head, object))
 		return TABLE_WRONG;
 	return error ? state_for(look, TABLE_REFUSED, error) : TABLE_IN_PATH;
 }
 
 /* Look for a table by one of its two names. */
-static enum table_state look_by_name(struct look *look, const struct object *obj, const char *dir,
-				     enum place place)
+static enum table_state look_by_name(struct look *look, const struct sframe_file *object,
+				     const char *dir, enum place place)
 {
-	char *name = cache_file_name(dir, obj, place);
+	char *name = cache_file_name(dir, object, place);
 	enum table_state state = TABLE_MISSING;
 	struct stat st;
 
 	if (!name)
 		return state_for(look, TABLE_UNREADABLE, "out of memory");
 	if (!lstat(name, &st))
-		state = look_at_table(look, obj, name);
+		state = look_at_table(look, object, name);
 	else if (errno != ENOENT && errno != ENOTDIR)
 		state = state_for(look, TABLE_UNREADABLE, strerror(errno));
 	free(name);
@@ -114,17 +114,15 @@ static enum table_state look_by_name(struct look *look, const struct object *obj
 }
 
 /* Whether the file by the first name is a table of another layout. */
-static bool has_other_layout(const struct object *obj, const char *dir)
+static bool has_other_layout(const struct sframe_file *object, const char *dir)
 {
-	char *name = cache_file_name(dir, obj, PLACE_FIRST);
-	u8 layout[SFRAME_FILE_LAYOUT];
+	char *name = cache_file_name(dir, object, PLACE_FIRST);
 	struct sframe_file head;
 	struct stat st;
 	bool other;
 
-	file_layout(obj, layout);
 	other = name && !cache_refusal(name, &head, &st) &&
-		memcmp(head.layout, layout, sizeof(layout));
+		memcmp(head.layout, object->layout, sizeof(head.layout));
 	free(name);
 	return other;
 }
@@ -133,16 +131,17 @@ static bool has_other_layout(const struct object *obj, const char *dir)
 static enum table_state look_in_path(struct look *look, const struct object *obj)
 {
 	struct look unnamed = { .state = TABLE_MISSING };
-	u8 layout[SFRAME_FILE_LAYOUT];
+	struct sframe_file object;
 	enum table_state state;
 	const char *dir;
 
-	file_layout(obj, layout);
+	file_describe(&object, obj);
 	for (size_t i = 0; (dir = kernel_dir(i)); i++) {
-		bool named = index_has(kernel_index(i), obj->build_id, obj->build_id_size, layout);
+		bool named = index_has(kernel_index(i), object.build_id, object.build_id_size,
+				       object.layout);
 		struct look found = { };
 
-		state = look_by_name(&found, obj, dir, has_other_layout(obj, dir) ?
+		state = look_by_name(&found, &object, dir, has_other_layout(&object, dir) ?
 				     PLACE_LAYOUT : PLACE_FIRST);
 		if (named && state != TABLE_MISSING) {
 			*look = found;
@@ -161,7 +160,7 @@ static enum table_state look_at_object(struct look *look, const struct object *o
 {
 	enum table_state state = TABLE_NO_BUILD_ID;
 
-	if (cache_can_name(obj))
+	if (cache_can_name(obj->build_id_size))
 		state = look_in_path(look, obj);
 	look->has_own = obj->own.present;
 	if (obj->own.present && (state == TABLE_MISSING || state == TABLE_NO_BUILD_ID))

@@ -59,6 +59,7 @@ static int write_table(const struct gen_options *options,
 		       const char *output)
 {
 	u64 vaddr = options->has_vaddr ? options->vaddr : plan_vaddr(obj);
+	struct sframe_file head;
 	struct image image;
 	struct plan plan;
 	int ret, err;
@@ -68,7 +69,8 @@ static int write_table(const struct gen_options *options,
 		ret = complain(obj->name,
 			       "the table would exceed 4 GiB; none is written");
 	} else {
-		err = file_write(output, obj, &image, options->format, 0);
+		file_describe(&head, obj);
+		err = file_write(output, &head, &image, options->format, 0);
 		ret = err ? complain(output,
 				     "cannot be written: %s; name another file by --output",
 				     strerror(-err)) : EXIT_OK;

@@ -345,22 +345,33 @@ static enum object_state cannot_open(int error)
 }
 
 /**
- * object_open() - open an ELF file
+ * object_open_file() - open a file, and read nothing
  * @obj:	Filled in; the caller closes it in any case.
  * @name:	The file.
  *
  * Return: OBJECT_OK, or another state that @obj->error explains.
  */
-enum object_state object_open(struct object *obj, const char *name)
+enum object_state object_open_file(struct object *obj, const char *name)
 {
 	struct stat st;
 
 	*obj = (struct object){ .name = name };
-	elf_version(EV_CURRENT);
 	obj->fd = open_regular(name, 0, &st);
 	if (obj->fd < 0)
 		return object_fail(obj, cannot_open(errno), open_error(errno));
 	obj->file_size = st.st_size;
+	return OBJECT_OK;
+}
+
+/**
+ * object_read() - parse an ELF file
+ * @obj:	What object_open_file() has opened.
+ *
+ * Return: OBJECT_OK, or another state that @obj->error explains.
+ */
+enum object_state object_read(struct object *obj)
+{
+	elf_version(EV_CURRENT);
 	obj->elf = elf_begin(obj->fd, ELF_C_READ, NULL);
 	if (!obj->elf)
 		return object_fail(obj, OBJECT_DAMAGED, elf_errmsg(-1));
@@ -368,8 +379,20 @@ enum object_state object_open(struct object *obj, const char *name)
 }
 
 /**
+ * object_open() - open and parse an ELF file
+ * @obj:	Filled in; the caller closes it in any case.
+ * @name:	The file.
+ *
+ * Return: OBJECT_OK, or another state that @obj->error explains.
+ */
+enum object_state object_open(struct object *obj, const char *name)
+{
+	return object_open_file(obj, name) ?: object_read(obj);
+}
+
+/**
  * object_close() - close a file
- * @obj:	The object, whatever object_open() has returned.
+ * @obj:	The object, whatever opening and reading it have returned.
  */
 void object_close(struct object *obj)
 {

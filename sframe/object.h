@@ -97,6 +97,8 @@ struct object {
 	struct own_table	own;
 };
 
+enum object_state object_open_file(struct object *obj, const char *name);
+enum object_state object_read(struct object *obj);
 enum object_state object_open(struct object *obj, const char *name);
 void object_close(struct object *obj);
 bool object_has_cfi(const struct object *obj);

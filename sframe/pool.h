@@ -16,9 +16,16 @@ struct job {
 	int		signal;
 };
 
+/* The descriptors by which a worker sends its result and gets its jobs */
+#define POOL_RESULT	3
+#define POOL_JOBS	4
+
+/* A worker that parses a file does not outlive it, because the file may have changed it. */
+enum life { ONE_FILE, MANY_FILES };
+
 void pool_stop(void);
 void pool_run(struct job *jobs, size_t count, size_t result_size,
-	      unsigned int workers, unsigned int seconds,
+	      unsigned int workers, unsigned int seconds, enum life life,
 	      void (*work)(const char *name, void *result),
 	      void (*done)(const struct job *job));
 

@@ -16,7 +16,13 @@
 /* The size at which offsets no longer fit their fields. */
 #define MAX_TABLE	0x100000000ULL
 
-static void hash(u8 digest[32], const void *bytes, size_t size)
+/**
+ * file_hash() - compute the SHA-256 of bytes
+ * @digest:	Filled in.
+ * @bytes:	The bytes.
+ * @size:	Their number.
+ */
+void file_hash(u8 digest[32], const void *bytes, size_t size)
 {
 	SHA2_CTX sha;
 
@@ -29,12 +35,12 @@ static void hash(u8 digest[32], const void *bytes, size_t size)
 static void fill_eh_frame(struct sframe_file *head, const struct cfi_section *eh_frame)
 {
 	if (!eh_frame->data) {
-		hash(head->eh_frame_sha256, "", 0);
+		file_hash(head->eh_frame_sha256, "", 0);
 		return;
 	}
 	head->eh_frame_offset = eh_frame->offset;
 	head->eh_frame_size = eh_frame->data->d_size;
-	hash(head->eh_frame_sha256, eh_frame->data->d_buf, eh_frame->data->d_size);
+	file_hash(head->eh_frame_sha256, eh_frame->data->d_buf, eh_frame->data->d_size);
 }
 
 /**
@@ -55,36 +61,48 @@ void file_layout(const struct object *obj, u8 layout[SFRAME_FILE_LAYOUT])
 	}
 	*to++ = obj->search.vaddr;
 	*to++ = obj->search.size;
-	hash(digest, words, (to - words) * sizeof(*to));
+	file_hash(digest, words, (to - words) * sizeof(*to));
 	memcpy(layout, digest, SFRAME_FILE_LAYOUT);
 }
 
-static void fill_head(struct sframe_file *head, const struct object *obj,
-		      const struct image *image, enum format format)
+/**
+ * file_describe() - fill in what the header of a table file says about the object
+ * @head:	Filled in; what it says about the table stays 0.
+ * @obj:	The object.
+ */
+void file_describe(struct sframe_file *head, const struct object *obj)
 {
-	memcpy(head->magic, SFRAME_FILE_MAGIC, sizeof(head->magic));
-	head->version = SFRAME_FILE_VERSION;
-	head->header_size = offsetof(struct sframe_file, text) +
-			    obj->num_text * sizeof(head->text[0]);
-	head->table_offset = SFRAME_FILE_TABLE;
-	head->table_size = image->size;
-	head->table_vaddr = image->vaddr;
-	head->format = format;
-	head->num_text = obj->num_text;
-	head->build_id_size = obj->build_id_size;
-	if (image->private_rules)
-		head->flags = SFRAME_FILE_PRIVATE_RULES;
+	*head = (struct sframe_file){
+		.num_text = obj->num_text,
+		.build_id_size = obj->build_id_size,
+	};
 	memcpy(head->build_id, obj->build_id, sizeof(head->build_id));
 	memcpy(head->text, obj->text, sizeof(head->text));
 	fill_eh_frame(head, &obj->eh_frame);
 	file_layout(obj, head->layout);
 }
 
+static void fill_head(struct sframe_file *head, const struct sframe_file *object,
+		      const struct image *image, enum format format)
+{
+	*head = *object;
+	memcpy(head->magic, SFRAME_FILE_MAGIC, sizeof(head->magic));
+	head->version = SFRAME_FILE_VERSION;
+	head->header_size = offsetof(struct sframe_file, text) +
+			    head->num_text * sizeof(head->text[0]);
+	head->table_offset = SFRAME_FILE_TABLE;
+	head->table_size = image->size;
+	head->table_vaddr = image->vaddr;
+	head->format = format;
+	head->flags = image->private_rules ? SFRAME_FILE_PRIVATE_RULES : 0;
+	head->unused = 0;
+}
+
 static void fill_note(struct sframe_note *note, const struct image *image, u32 flags)
 {
 	memcpy(note->magic, SFRAME_NOTE_MAGIC, sizeof(note->magic));
 	note->flags = flags;
-	hash(note->sha256, image->bytes, image->size);
+	file_hash(note->sha256, image->bytes, image->size);
 }
 
 static bool write_all(int fd, const void *bytes, size_t size)
@@ -160,15 +178,15 @@ out_free:
 /**
  * file_write() - write a table file
  * @name:	The file, which appears complete or not at all.
- * @obj:	The object that the table is for.
+ * @object:	The object that the table is for, as file_describe() describes it.
  * @image:	The table.
  * @format:	The version of the format.
  * @flags:	SFRAME_NOTE_* flags.
  *
  * Return: 0, or a negative errno.
  */
-int file_write(const char *name, const struct object *obj,
-	       const struct image *image, enum format format, u32 flags)
+int file_write(const char *name, const struct sframe_file *object, const struct image *image,
+	       enum format format, u32 flags)
 {
 	union {
 		struct sframe_file head;
@@ -183,7 +201,7 @@ int file_write(const char *name, const struct object *obj,
 		{ image->bytes, image->size },
 	};
 
-	fill_head(&first.head, obj, image, format);
+	fill_head(&first.head, object, image, format);
 	fill_note(&first.note, image, flags);
 	return file_replace(name, parts, ARRAY_SIZE(parts));
 }
@@ -263,19 +281,16 @@ const char *file_read_open(int fd, struct sframe_file *head, u8 **table)
 /**
  * file_is_of() - whether a table was made from an object's .eh_frame
  * @head:	The header of the table's file.
- * @obj:	The object.
+ * @object:	The object, as file_describe() describes it.
  *
  * Return: whether the place, the size and the SHA-256 of .eh_frame are the same.
  */
-bool file_is_of(const struct sframe_file *head, const struct object *obj)
+bool file_is_of(const struct sframe_file *head, const struct sframe_file *object)
 {
-	struct sframe_file own = { };
-
-	if (head->eh_frame_size != (obj->eh_frame.data ? obj->eh_frame.data->d_size : 0))
-		return false;
-	fill_eh_frame(&own, &obj->eh_frame);
-	return head->eh_frame_offset == own.eh_frame_offset &&
-	       !memcmp(head->eh_frame_sha256, own.eh_frame_sha256, sizeof(own.eh_frame_sha256));
+	return head->eh_frame_size == object->eh_frame_size &&
+	       head->eh_frame_offset == object->eh_frame_offset &&
+	       !memcmp(head->eh_frame_sha256, object->eh_frame_sha256,
+		       sizeof(head->eh_frame_sha256));
 }
 
 /* Return false if the file has no note. */
@@ -305,7 +320,7 @@ const char *file_check(int fd, const struct sframe_file *head, const u8 *bytes)
 		return error;
 	if (!read_note(fd, &note))
 		return table_check(&table);
-	hash(digest, bytes, head->table_size);
+	file_hash(digest, bytes, head->table_size);
 	return memcmp(digest, note.sha256, sizeof(digest)) ? "the table is damaged" : NULL;
 }
 

@@ -7,6 +7,23 @@
 
 #include "text.h"
 
+static char printable(char c)
+{
+	return (unsigned char)c < ' ' || c == 0x7f ? '?' : c;
+}
+
+/**
+ * text_clean() - make text fit to be printed on one line of a terminal
+ * @text:	The text, which need not end; control characters become "?".
+ * @size:	The size of its array.
+ */
+void text_clean(char *text, size_t size)
+{
+	text[size - 1] = '\0';
+	for (; *text; text++)
+		*text = printable(*text);
+}
+
 /**
  * text_print() - print text on one line of a terminal
  * @text:	The text; control characters become "?".
@@ -14,7 +31,7 @@
 void text_print(const char *text)
 {
 	for (; *text; text++)
-		putchar((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text);
+		putchar(printable(*text));
 }
 
 /* Return the length of the UTF-8 character at @text, or 0 if it is not valid. */

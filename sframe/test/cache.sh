@@ -64,6 +64,15 @@ cache_cases() {
 	try_as_root cache-no-proc missing_proc_is_told
 	try cache-changing-files changing_files_are_survived
 	try cache-worker crashing_worker_fails_alone
+	try cache-reader-attempts reader_that_attempts_more_is_killed
+	try cache-reader-lies false_finding_fails_alone
+	try_as_root cache-reader-nobody reader_of_root_is_nobody
+	try_as_root cache-not-parsed file_of_others_is_not_parsed
+	if command -v strace > "$OUT/log/strace"; then
+		try_as_root cache-one-barrier one_barrier_is_enough
+	else
+		skip cache-one-barrier "no strace"
+	fi
 	try_as_root cache-unreadable unreadable_is_told_and_passed_over
 	try cache-progress progress_is_for_terminals
 	try cache-hostile-file hostile_file_fails_alone

@@ -127,19 +127,30 @@ crashing_worker_fails_alone() {
 		}
 	END
 	sed -i -f "$OUT/faults" "$dir/cache.c" "$dir/cache_used.c"
+	# The same in the process that parses the file.
+	sed -e 's|struct object obj;|alarm(seconds);|' -e 's/name,/obj->name,/' \
+		-e 's/"crash"/"abort"/; s/"hang"/"spin"/; s/"eat"/"gorge"/' "$OUT/faults" \
+		> "$OUT/reader-faults"
+	sed -i -f "$OUT/reader-faults" "$dir/cache_reader.c"
 	make -s -C "$dir" O="$dir/out" CFLAGS=-O0 "$dir/out/sframe"
 	cache_programs
 	cp "$OUT/programs/O2" "$OUT/programs/crash"
 	cp "$OUT/programs/O2" "$OUT/programs/hang"
 	cp "$OUT/programs/O2" "$OUT/programs/eat"
+	cp "$OUT/programs/O2" "$OUT/programs/abort"
+	cp "$OUT/programs/O2" "$OUT/programs/spin"
+	cp "$OUT/programs/O2" "$OUT/programs/gorge"
 	status 1 "$dir/out/sframe" cache --cache-dir "$OUT/cache" -j 2 -t 1 "$OUT/programs" \
 		> "$OUT/cache.out" 2> "$OUT/cache.err"
 	cat "$OUT/cache.err"
 	has "$OUT/cache.err" "crash: signal 6 (Aborted) ended the worker"
 	has "$OUT/cache.err" "hang: takes too long"
 	has "$OUT/cache.err" "eat: the worker ended without a result"
-	has "$OUT/cache.out" "8 files: 5 written"
-	has "$OUT/cache.out" "3 failed"
+	has "$OUT/cache.err" "abort: signal 6 (Aborted) ended the worker"
+	has "$OUT/cache.err" "spin: takes too long"
+	has "$OUT/cache.err" "gorge: the worker ended without a result"
+	has "$OUT/cache.out" "11 files: 5 written"
+	has "$OUT/cache.out" "6 failed"
 	# Each of them may need one of the tables.
 	rm "$OUT/programs/Os"
 	find "$OUT/cache" -type f -exec touch -d yesterday {} +

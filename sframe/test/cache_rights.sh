@@ -195,3 +195,142 @@ users_name_a_directory() {
 	as_user "$tmp/sframe" cache --cache-dir "$tmp/own/cache" --running > "$OUT/cache.out"
 	rm -rf "$tmp"
 }
+
+# Build a library that does what ATTEMPT says when the tool begins to parse a file, as if a
+# hostile file had taken the process over.
+build_attempts() {
+	gcc -O2 -Wall -shared -fPIC -o "$OUT/attempts.so" "$HERE/attempts.c"
+}
+
+# attempt WHAT COMMAND...: run COMMAND so, with the tool without sanitizers.
+attempt() {
+	local what=$1
+
+	shift
+	env ATTEMPT="$what" LD_PRELOAD="$OUT/attempts.so" "$@"
+}
+
+reader_that_attempts_more_is_killed() {
+	local what table
+
+	build_attempts
+	cache_programs
+	for what in open exec kill signal-owner socket x32 i386; do
+		rm -rf "$OUT/cache"
+		status 1 attempt $what timeout 60 "$SFRAME" cache --cache-dir "$OUT/cache" \
+			"$OUT/programs" > "$OUT/cache.out" 2> "$OUT/cache.err"
+		has "$OUT/cache.err" "programs/Os: its reader was killed: it made a system call"
+		has "$OUT/cache.out" "5 failed"
+	done
+	cache --quiet "$OUT/programs"
+	table=$(table_files | head -n 1)
+	find "$OUT/cache" -type f -exec touch -d yesterday {} +
+	rm "$OUT/programs/Os"
+	status 1 attempt open "$SFRAME" cache --cache-dir "$OUT/cache" --prune "$OUT/programs" \
+		> "$OUT/cache.out" 2> "$OUT/cache.err"
+	has "$OUT/cache.err" "programs/drap: its reader was killed: it made a system call"
+	has "$OUT/cache.err" "nothing is removed"
+	[ -e "$table" ]
+}
+
+# What a reader says may be false.
+false_finding_fails_alone() {
+	build_attempts
+	cache_programs
+	status 1 attempt lie timeout 60 "$SFRAME" cache --cache-dir "$OUT/cache" "$OUT/programs" \
+		> "$OUT/cache.out" 2> "$OUT/cache.err"
+	has "$OUT/cache.err" "programs/Os: the worker ended without a result"
+	has "$OUT/cache.out" "5 failed"
+	[ -z "$(table_files)" ]
+}
+
+# sandboxed_process DIR: print the process that parses a file for the cache DIR.
+sandboxed_process() {
+	local pid tries
+
+	for ((tries = 0; tries < 600; tries++)); do
+		for pid in $(pgrep -f "cache --cache-dir $1"); do
+			! grep -q '^Seccomp:[[:space:]]*2$' "/proc/$pid/status" || {
+				echo "$pid"
+				return
+			}
+		done
+		sleep 0.1
+	done
+	return 1
+}
+
+# reader_has OPTION STATUS...: the process that parses a file has to have these lines in its
+# status.
+reader_has() {
+	local option=$1 pid tool line
+
+	shift
+	ATTEMPT=spin LD_PRELOAD="$OUT/attempts.so" "$SFRAME" cache --cache-dir "$OUT/cache" \
+		"$option" -t 20 "$OUT/programs/O2" > "$OUT/cache.out" 2> "$OUT/cache.err" & tool=$!
+	pid=$(sandboxed_process "$OUT/cache")
+	tr '\t' ' ' < "/proc/$pid/status" > "$OUT/reader.status"
+	for line; do
+		has "$OUT/reader.status" "$line"
+	done
+	ls -l "/proc/$pid/fd" > "$OUT/reader.fds"
+	lacks "$OUT/reader.fds" /kept-open
+	kill $tool
+	pkill -KILL -P $tool || true
+	wait $tool || true
+	kill -KILL "$pid" || true
+}
+
+reader_of_root_is_nobody() {
+	local action
+
+	build_attempts
+	cache_programs
+	mkdir -p "$OUT/cache"
+	exec 9>> "$OUT/kept-open"
+	for action in --quiet --prune; do
+		reader_has $action "Uid: 65534 65534 65534 65534" "Gid: 65534 65534 65534 65534" \
+			"CapInh: 0000000000000000" "CapPrm: 0000000000000000" \
+			"CapEff: 0000000000000000" "CapAmb: 0000000000000000" \
+			"NoNewPrivs: 1" "Seccomp: 2"
+		grep -qE '^Groups: *$' "$OUT/reader.status"
+	done
+	exec 9>&-
+}
+
+# Its owner can be known before anything of it is parsed.
+file_of_others_is_not_parsed() {
+	build_attempts
+	cache_programs
+	chown 65534 "$OUT/programs"/*
+	attempt abort "$SFRAME" cache --cache-dir "$OUT/cache" "$OUT/programs" > "$OUT/cache.out"
+	has "$OUT/cache.out" "5 that others may change"
+}
+
+# without CALLS COMMAND...: run COMMAND where these system calls fail.
+without() {
+	local calls=$1
+
+	shift
+	strace -f -qq -o "$OUT/strace" -e "inject=$calls:error=EINVAL" "$@"
+}
+
+# A kernel may have been built without the filter, and a user namespace may have one user only.
+one_barrier_is_enough() {
+	cache_programs
+	without seccomp "$SFRAME" cache --cache-dir "$OUT/cache" --verbose "$OUT/programs" \
+		> "$OUT/cache.out" 2> "$OUT/cache.err"
+	has "$OUT/cache.err" "this kernel cannot filter the system calls of readers"
+	[ "$(wc -l < "$OUT/cache.err")" = 1 ]
+	has "$OUT/cache.out" " 5 written"
+	rm -rf "$OUT/cache"
+	without setresuid "$SFRAME" cache --cache-dir "$OUT/cache" "$OUT/programs" \
+		> "$OUT/cache.out"
+	has "$OUT/cache.out" " 5 written"
+	status 1 without seccomp,setresuid "$SFRAME" cache --cache-dir "$OUT/cache" \
+		"$OUT/programs/O2" 2> "$OUT/cache.err"
+	has "$OUT/cache.err" "its reader can neither change its user nor filter its system calls"
+	status 1 without seccomp,setresuid "$SFRAME" cache --cache-dir "$OUT/cache" --prune \
+		2> "$OUT/cache.err"
+	has "$OUT/cache.err" "nor filter its system calls; it may need a table"
+}
