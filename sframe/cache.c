@@ -41,7 +41,8 @@ static const char help[] =
 "                       names, and the files in the directories of PATH\n"
 "  -r, --running        read the files that processes have mapped executable; root sees\n"
 "                       all but those that only containers have, others their own\n"
-"  -R, --root DIR       with --all: read the system whose root directory is DIR\n"
+"  -R, --root DIR       with --all: read the system whose root directory is DIR, which\n"
+"                       may be /proc/PID/root\n"
 "      --list           list the tables in the cache, and why the kernel would refuse\n"
 "                       one\n"
 "      --json           list them as JSON\n"
@@ -762,6 +763,8 @@ static bool options_agree(int num_names)
 		wrong = "--json goes with --list; add it";
 	else if (options.prune && finds)
 		wrong = "--prune always includes --all and --running; leave these out";
+	else if (options.prune && options.root)
+		wrong = "--root is not for --prune; name directories below it, as DIR/usr";
 	else if (!num_names && !finds && !options.list && !options.prune)
 		wrong = "nothing to do; name files, or use --running or --all";
 	else if (options.root && !options.all)

@@ -12,11 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <linux/openat2.h>
+
 #include "cache_list.h"
 #include "complain.h"
+#include "grow.h"
 #include "open_regular.h"
 
 /* Identifies a file, whatever its name. */
@@ -118,21 +122,34 @@ static void add_found(struct file_list *list, const char *name,
 		list_append(list, name);
 }
 
-/* A link below another root directory may lead out of it, to this system. */
+/* Open a file below the list's root directory, without a way to follow a link out of it. */
+static int open_inside(const struct file_list *list, const char *name)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_BENEATH };
+	int fd;
+
+	/* The kernel gives up on ".." if anything is renamed meanwhile. */
+	do
+		fd = syscall(SYS_openat2, list->root_fd, name, &how, sizeof(how));
+	while (fd < 0 && errno == EAGAIN);
+	return fd;
+}
+
+/*
+ * A link below another root directory may lead out of it, to this system.  Names do not show
+ * that: the root directory of a process may be "/" by its link in /proc.
+ */
 static bool leads_outside(const struct file_list *list, const char *name)
 {
-	size_t len;
-	char *path;
-	bool ret;
+	int fd;
 
-	if (!list->root || !*list->root)
+	if (!list->in_system || !list->root || !*list->root)
 		return false;
-	len = strlen(list->root);
-	path = realpath(name, NULL);
-	ret = !path || strncmp(path, list->root, len) ||
-	      (path[len] && path[len] != '/');
-	free(path);
-	return ret;
+	name += strlen(list->root);
+	fd = open_inside(list, name + strspn(name, "/"));
+	if (fd >= 0)
+		close(fd);
+	return fd < 0;
 }
 
 static void add_link(struct file_list *list, const char *name)
@@ -200,15 +217,23 @@ static void list_walk(struct file_list *list, const char *dir, enum depth depth)
  */
 int list_set_root(struct file_list *list, const char *dir)
 {
+	size_t len;
+	int fd;
+
 	if (!dir)
 		return EXIT_OK;
-	list->root = realpath(dir, NULL);
-	if (!list->root)
-		return complain(dir, "%s; --root takes a directory",
-				strerror(errno));
+	list->root = require_memory(strdup(dir));
 	/* Names begin with a slash already. */
-	if (!strcmp(list->root, "/"))
-		*list->root = '\0';
+	for (len = strlen(dir); len && dir[len - 1] == '/'; len--)
+		list->root[len - 1] = '\0';
+	list->root_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (list->root_fd < 0)
+		return complain(dir, "%s; --root takes a directory", strerror(errno));
+	fd = open_inside(list, ".");
+	if (fd < 0)
+		return complain(dir, "its links cannot be followed: %s; use Linux 5.6 or later",
+				strerror(errno));
+	close(fd);
 	return EXIT_OK;
 }
 
@@ -395,6 +420,8 @@ void list_free(struct file_list *list)
 	for (size_t i = 0; i < list->count; i++)
 		free(list->names[i]);
 	free(list->names);
+	if (list->root && list->root_fd >= 0)
+		close(list->root_fd);
 	free(list->root);
 	tdestroy(list->seen, free);
 }

@@ -2,6 +2,7 @@
 #ifndef _SFRAME_CACHE_LIST_H
 #define _SFRAME_CACHE_LIST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /**
@@ -9,8 +10,10 @@
  * @names:	Their names.
  * @count:	Their number.
  * @seen:	Tree of the files and directories found so far, by device and inode.
- * @root:	The real path of the directory that stands for "/"; NULL for "/" itself.
- *		list_free() frees it.
+ * @root:	The directory that stands for "/", without slashes at its end; NULL for "/"
+ *		itself.  list_free() frees it.
+ * @root_fd:	The same directory, open; only where @root is set.
+ * @in_system:	list_add_system() is looking for files, all below @root.
  * @no_right:	How many the caller may not read; each was reported.
  * @failed:	How many could not be read for another reason; each was reported.
  */
@@ -19,6 +22,8 @@ struct file_list {
 	size_t		count;
 	void		*seen;
 	char		*root;
+	int		root_fd;
+	bool		in_system;
 	size_t		no_right;
 	size_t		failed;
 };

@@ -154,6 +154,7 @@ void list_add_system(struct file_list *list)
 	const char *path = list->root ? NULL : getenv("PATH");
 	char *config = list_rooted(list, CONFIG), *copy, *dir, *state;
 
+	list->in_system = true;
 	for (size_t i = 0; i < ARRAY_SIZE(trees); i++)
 		add_rooted(list, trees[i], list_add_tree);
 	config_read(list, config, 0);
@@ -164,4 +165,5 @@ void list_add_system(struct file_list *list)
 	     dir = strtok_r(NULL, ":", &state))
 		add_rooted(list, dir, list_add_dir);
 	free(copy);
+	list->in_system = false;
 }

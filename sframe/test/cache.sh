@@ -61,6 +61,7 @@ cache_cases() {
 	try_as_root cache-forged forged_table_gives_way_to_the_systems
 	try_as_root cache-copy-of-system table_of_a_copy_is_made_anew_for_the_system
 	try_as_root cache-files-of-containers files_of_containers_are_not_for_all
+	try_as_root cache-root-of-process all_reads_the_root_of_a_process
 	try_as_root cache-no-proc missing_proc_is_told
 	try cache-changing-files changing_files_are_survived
 	try cache-worker crashing_worker_fails_alone

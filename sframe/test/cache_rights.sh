@@ -136,6 +136,44 @@ files_of_containers_are_not_for_all() {
 	[ -e "$(table_of "$program")" ]
 }
 
+# The link /proc/PID/root has a name that means another directory to the caller, or none.
+all_reads_the_root_of_a_process() {
+	local dir=$OUT/other-root program=$OUT/container-program pid tries
+	# shellcheck disable=SC2034 # object()
+	local NUMBER=0
+
+	rm -rf "$OUT/cache" "$dir"
+	object "$dir/usr/bin/of-the-caller"
+	gcc -O2 -Wall -static -Wl,--build-id -o "$program" "$HERE/spin.c"
+	# shellcheck disable=SC2016 # the inner shell's
+	unshare -m sh -ec 'mount -t tmpfs none "$1"; cd "$1"
+		mkdir -p usr/bin usr/lib etc srv/libs
+		cp "$2" usr/bin/program
+		cp "$2" srv/libs/program
+		ln -s ../bin/program usr/lib/inside
+		ln -s /usr/bin/xz usr/lib/outside
+		ln -s ../../../../../../../../../../../usr/bin/xz usr/lib/above
+		ln -s usr/lib lib
+		ln -s /usr/bin opt
+		echo /srv/libs > etc/ld.so.conf
+		exec chroot . /usr/bin/program 300' x "$dir" "$program" & pid=$!
+	for ((tries = 0; tries < 500; tries++)); do
+		[[ "$(readlink "/proc/$pid/exe")" != */usr/bin/program ]] || break
+		sleep 0.01
+	done
+	cache --dry-run --all --root "/proc/$pid/root/" > "$OUT/dry.out" 2>&1 || true
+	cache --all --root "/proc/$pid/root" > "$OUT/cache.out" 2>&1 || true
+	status 1 cache --all --root "/proc/$pid/exe" 2> "$OUT/cache.err"
+	kill $pid
+	wait $pid || true
+	cat "$OUT/dry.out"
+	has "$OUT/dry.out" "would make the table of /proc/$pid/root/srv/libs/program"
+	has "$OUT/dry.out" ": 2 files: 2 would be written"
+	has "$OUT/cache.out" ": 2 files: 1 written"
+	has "$OUT/cache.err" "Not a directory; --root takes a directory"
+	[ -e "$(table_of "$program")" ]
+}
+
 unreadable_is_told_and_passed_over() {
 	local tmp
 

@@ -69,7 +69,14 @@ all_is_the_whole_system() {
 	TOOL=$SFRAME PATH=$root/home/u:$PATH cache --all > "$OUT/cache.out"
 	cache --verbose "$root/home/u/h" /usr/bin/xz > "$OUT/cache.out"
 	has "$OUT/cache.out" "2 files: 0 written (0.0 MB), 2 there already"
+	# A DIRECTORY is none of the other system's.
+	rm -rf "$OUT/cache" "$OUT/homes"
+	cp -r "$root/home" "$OUT/homes"
+	cache --all --root "$root" "$OUT/homes" > "$OUT/cache.out"
+	has "$OUT/cache.out" ": 12 files: 9 written"
 	status 2 cache --root "$root" "$root"
+	status 2 cache --prune --root "$root" 2> "$OUT/cache.err"
+	has "$OUT/cache.err" "--root is not for --prune; name directories below it, as DIR/usr"
 	status 1 cache --all --root /no/such/directory
 }
 
