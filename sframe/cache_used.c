@@ -161,15 +161,6 @@ static void read_list(struct search *search, const struct file_list *list)
 	free(read_files(search, list->names, list->count));
 }
 
-static bool is_listed(const struct mapped *mapped, const struct mapped_file *file)
-{
-	for (size_t i = 0; i < mapped->count; i++)
-		if (mapped->files[i].device == file->device &&
-		    mapped->files[i].inode == file->inode)
-			return true;
-	return false;
-}
-
 /*
  * Read those files of @mapped that are also in @wanted, or all.  Sets @missed to those whose
  * process has ended before they were read; the caller frees it.
@@ -185,7 +176,7 @@ static void read_mapped(struct search *search, struct file_list *list,
 	for (size_t i = 0; i < mapped->count; i++) {
 		struct mapped_file *file = &mapped->files[i];
 
-		if (wanted && !is_listed(wanted, file))
+		if (wanted && !mapped_find(wanted, file->device, file->inode))
 			continue;
 		before = list->count;
 		if (file->open)

@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <search.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,24 @@ struct line {
 	uintmax_t	inode;
 	char		*name;
 };
+
+/* A node of the tree that finds a file; the array of files moves as it grows. */
+struct place {
+	dev_t		device;
+	uintmax_t	inode;
+	size_t		at;
+};
+
+static int compare_places(const void *left, const void *right)
+{
+	const struct place *a = left, *b = right;
+
+	if (a->device != b->device)
+		return a->device < b->device ? -1 : 1;
+	if (a->inode != b->inode)
+		return a->inode < b->inode ? -1 : 1;
+	return 0;
+}
 
 [[gnu::format(printf, 1, 2)]]
 static char *format_text(const char *format, ...)
@@ -67,17 +86,36 @@ static bool name_is(const char *name, dev_t device, uintmax_t inode)
 	return !stat(name, &st) && mapped_is(st.st_dev, st.st_ino, device, inode);
 }
 
+/**
+ * mapped_find() - find a file by its device and inode
+ * @mapped:	The files.
+ * @device:	The device.
+ * @inode:	The inode.
+ *
+ * Return: the file, or NULL if it is not one of them.
+ */
+struct mapped_file *mapped_find(const struct mapped *mapped, dev_t device, uintmax_t inode)
+{
+	const struct place place = { .device = device, .inode = inode };
+	struct place **found = tfind(&place, &mapped->places, compare_places);
+
+	return found ? &mapped->files[(*found)->at] : NULL;
+}
+
 static struct mapped_file *mapped_add(struct mapped *mapped, dev_t device, uintmax_t inode)
 {
-	struct mapped_file *file;
+	struct mapped_file *file = mapped_find(mapped, device, inode);
+	struct place *place;
 
-	for (size_t i = 0; i < mapped->count; i++)
-		if (mapped->files[i].device == device && mapped->files[i].inode == inode)
-			return &mapped->files[i];
+	if (file)
+		return file;
 	/* Double the room when the count is a power of two. */
 	if (!(mapped->count & (mapped->count - 1)))
 		mapped->files = require_memory(reallocarray(mapped->files, 2 * mapped->count + 1,
 							    sizeof(*mapped->files)));
+	place = require_memory(malloc(sizeof(*place)));
+	*place = (struct place){ .device = device, .inode = inode, .at = mapped->count };
+	require_memory(tsearch(place, &mapped->places, compare_places));
 	file = &mapped->files[mapped->count++];
 	*file = (struct mapped_file){ .device = device, .inode = inode };
 	return file;
@@ -263,4 +301,5 @@ void mapped_free(struct mapped *mapped)
 		free(mapped->files[i].open);
 	}
 	free(mapped->files);
+	tdestroy(mapped->places, free);
 }

@@ -30,6 +30,7 @@ struct mapped_file {
  * struct mapped - the files that processes have mapped executable, each once
  * @files:	The files.
  * @count:	Their number.
+ * @places:	Tree of the files, by device and inode.
  * @processes:	How many processes were looked at.
  * @hidden:	How many the caller may not look at.
  * @no_file:	Bytes of executable memory that belong to no file.
@@ -37,11 +38,13 @@ struct mapped_file {
 struct mapped {
 	struct mapped_file	*files;
 	size_t			count;
+	void			*places;
 	size_t			processes;
 	size_t			hidden;
 	unsigned long long	no_file;
 };
 
+struct mapped_file *mapped_find(const struct mapped *mapped, dev_t device, uintmax_t inode);
 int mapped_add_process(struct mapped *mapped, pid_t pid);
 int mapped_add_all(struct mapped *mapped);
 void mapped_add_opened(struct mapped *mapped, const char *name, dev_t device, uintmax_t inode);
