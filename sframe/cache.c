@@ -23,6 +23,7 @@
 #include "pool.h"
 #include "sandbox.h"
 #include "table_file.h"
+#include "text.h"
 
 static const char help[] =
 "usage: sframe cache [OPTION]... [FILE|DIRECTORY]...\n"
@@ -508,10 +509,10 @@ static void fill_done(const struct job *job)
 			stop_without_room(fill->full);
 	} else if (options.verbose && skipped_for[outcome]) {
 		progress_clear();
-		printf("%s: %s\n", job->name, skipped_for[outcome]);
+		text_line("%s: %s", job->name, skipped_for[outcome]);
 	} else if (outcome == MISSING && !options.quiet) {
 		progress_clear();
-		printf("would make the table of %s\n", job->name);
+		text_line("would make the table of %s", job->name);
 	}
 	num_done++;
 	progress_show();
@@ -542,7 +543,8 @@ static void print_sums(const struct file_list *list)
 	double seconds = clock_seconds() - started;
 
 	progress_clear();
-	printf("%s: %zu files: ", options.dir, num_files);
+	text_print(options.dir);
+	printf(": %zu files: ", num_files);
 	if (options.dry_run)
 		printf("%zu would be written", outcomes[MISSING]);
 	else

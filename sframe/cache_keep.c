@@ -133,8 +133,9 @@ int cache_show(const struct keep_options *options)
 	if (options->json) {
 		puts(sums.tables ? "]" : "[]");
 	} else if (!options->quiet) {
-		printf("%s: %zu tables, %.1f MB, %zu that the kernel would refuse",
-		       options->dir, sums.tables, sums.bytes / 1e6, sums.refused);
+		text_print(options->dir);
+		printf(": %zu tables, %.1f MB, %zu that the kernel would refuse",
+		       sums.tables, sums.bytes / 1e6, sums.refused);
 		if (sums.leftovers)
 			printf(", %zu left over from interrupted writes", sums.leftovers);
 		putchar('\n');
@@ -156,7 +157,7 @@ static void remove_entry(const struct cache_entry *entry, const struct stat *st,
 		return;
 	}
 	if (!sums->options->quiet)
-		printf("%s %s\n", sums->options->dry_run ? "would remove" : "removed", path);
+		text_line("%s %s", sums->options->dry_run ? "would remove" : "removed", path);
 	free(path);
 	sums->bytes += st->st_size;
 	if (entry->kind == ENTRY_LEFTOVER)
@@ -273,10 +274,10 @@ static int prune_entries(struct sums *sums)
 	if (!options->dry_run && !options->no_index)
 		err = index_update(options->dir, NULL, NULL);
 	if (!options->quiet)
-		printf("%s: %zu tables, %zu %s, %zu left over from interrupted writes, %.1f MB\n",
-		       options->dir, sums->tables, sums->removed,
-		       options->dry_run ? "would be removed" : "removed", sums->leftovers,
-		       sums->bytes / 1e6);
+		text_line("%s: %zu tables, %zu %s, %zu left over from interrupted writes, %.1f MB",
+			  options->dir, sums->tables, sums->removed,
+			  options->dry_run ? "would be removed" : "removed", sums->leftovers,
+			  sums->bytes / 1e6);
 	if (err)
 		return complain(options->dir, "%s", index_error(err));
 	return sums->failed ? EXIT_FAILED : EXIT_OK;

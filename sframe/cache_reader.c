@@ -25,7 +25,6 @@
 #include "pool.h"
 #include "sandbox.h"
 #include "table_file.h"
-#include "text.h"
 
 /*
  * Limits how much of the disk a reader can fill, to a multiple of its file's size.  A section
@@ -182,7 +181,7 @@ bool reader_start(struct reader *reader, struct object *obj, unsigned int second
 	reader->from = fdopen(from[0], "r");
 	if (!reader->from || fread(finding, sizeof(*finding), 1, reader->from) != 1)
 		return false;
-	text_clean(finding->error, sizeof(finding->error));
+	finding->error[sizeof(finding->error) - 1] = '\0';
 	return finding->wanted.head.num_text <= SFRAME_FILE_MAX_TEXT &&
 	       finding->wanted.head.build_id_size <= SFRAME_FILE_MAX_ID;
 }
@@ -206,7 +205,7 @@ bool reader_make(struct reader *reader, const struct object *obj, struct image *
 	if (write(reader->go, "", 1) != 1 || fread(&reply, sizeof(reply), 1, reader->from) != 1)
 		return false;
 	memcpy(error, reply.error, MAX_READER_ERROR);
-	text_clean(error, MAX_READER_ERROR);
+	error[MAX_READER_ERROR - 1] = '\0';
 	if (!*error && reply.size / MAX_GROWTH > obj->file_size)
 		strcpy(error, "its table is larger than that of any file of this size");
 	if (*error)

@@ -24,7 +24,6 @@
 #include "pool.h"
 #include "sandbox.h"
 #include "table_file.h"
-#include "text.h"
 
 /* How often processes are listed to find one that lives until its file is read. */
 #define MAX_ROUNDS	10
@@ -104,8 +103,8 @@ static void read_done(const struct job *job)
 	struct reading *reading = job->result;
 
 	/* A hostile file may have taken the worker over. */
-	text_clean(reading->key, sizeof(reading->key));
-	text_clean(reading->error, sizeof(reading->error));
+	reading->key[sizeof(reading->key) - 1] = '\0';
+	reading->error[sizeof(reading->error) - 1] = '\0';
 	if (!job->signal)
 		return;
 	*reading = (struct reading){ };

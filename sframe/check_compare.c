@@ -28,6 +28,7 @@
 #include "check_eval.h"
 #include "sframe_table.h"
 #include "table.h"
+#include "text.h"
 
 /* An arbitrary load address: a table must not depend on it. */
 #define BIAS		0x100000000000ULL
@@ -247,8 +248,8 @@ static void count_row(struct comparison *cmp, enum verdict verdict, u64 start,
 	} else if (verdict == DIFFERING) {
 		cmp->tally->differing++;
 		if (cmp->options->verbose)
-			printf("%s: v%d: %#" PRIx64 "..%#" PRIx64 " differs\n",
-			       cmp->obj->name, cmp->plan->format, start, end);
+			text_line("%s: v%d: %#" PRIx64 "..%#" PRIx64 " differs",
+				  cmp->obj->name, cmp->plan->format, start, end);
 	}
 }
 
@@ -347,10 +348,10 @@ static void name_gap(const struct comparison *cmp, const struct gap *gap)
 
 	if (!name)
 		name = symbol_in(cmp->obj, start, SHT_DYNSYM);
-	printf("%s: v%d: %s at %#" PRIx64 ": %#" PRIx64 "..%#" PRIx64 ": %s\n",
-	       cmp->obj->name, cmp->plan->format, name ? name : "function",
-	       start, gap->start, gap->start + gap->size,
-	       cause_name(gap->cause));
+	text_line("%s: v%d: %s at %#" PRIx64 ": %#" PRIx64 "..%#" PRIx64 ": %s",
+		  cmp->obj->name, cmp->plan->format, name ? name : "function",
+		  start, gap->start, gap->start + gap->size,
+		  cause_name(gap->cause));
 }
 
 static u64 functions_of(const struct entries *entries)

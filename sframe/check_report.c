@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "check_report.h"
+#include "text.h"
 
 /**
  * tally_add() - add one file's result to a sum
@@ -67,7 +68,8 @@ static void print_tally(int format, const struct tally *tally, u64 cfi_size)
 
 static void print_line(const char *name, const struct report *report)
 {
-	printf("%s:", name);
+	text_print(name);
+	putchar(':');
 	for (int i = 0; i < NUM_FORMATS; i++) {
 		const struct tally *tally = &report->tally[i];
 
@@ -92,14 +94,14 @@ void report_print(const char *name, const struct report *report,
 		  enum report_form form)
 {
 	if (report->state) {
-		printf("%s: skipped: %s\n", name, report->error);
+		text_line("%s: skipped: %s", name, report->error);
 		return;
 	}
 	if (form == REPORT_LINE) {
 		print_line(name, report);
 		return;
 	}
-	printf("%s:\n", name);
+	text_line("%s:", name);
 	printf("  entries %llu, of them empty %llu, in both sections %llu\n",
 	       as_ull(report->entries.all), as_ull(report->entries.empty),
 	       as_ull(report->entries.repeated));

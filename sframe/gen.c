@@ -12,6 +12,7 @@
 #include "complain.h"
 #include "options.h"
 #include "table_file.h"
+#include "text.h"
 
 static const char help[] =
 "usage: sframe gen [OPTION]... FILE...\n"
@@ -76,10 +77,10 @@ static int write_table(const struct gen_options *options,
 				     strerror(-err)) : EXIT_OK;
 	}
 	if (!ret && !options->quiet)
-		printf("%s: %s: SFrame v%d, %zu functions, %zu rows, %zu bytes at %#" PRIx64
-		       ", %zu stretches of code left out\n",
-		       obj->name, output, options->format, plan.num_entries,
-		       plan.num_rows, image.size, vaddr, plan.num_gaps);
+		text_line("%s: %s: SFrame v%d, %zu functions, %zu rows, %zu bytes at %#" PRIx64
+			  ", %zu stretches of code left out",
+			  obj->name, output, options->format, plan.num_entries,
+			  plan.num_rows, image.size, vaddr, plan.num_gaps);
 	image_free(&image);
 	plan_free(&plan);
 	return ret;

@@ -7,6 +7,7 @@
 #include "cache_index.h"
 #include "command.h"
 #include "complain.h"
+#include "text.h"
 
 static const char help[] =
 "usage: sframe index [OPTION]... DIR...\n"
@@ -77,7 +78,7 @@ static int check_dir(const char *dir, const struct index_options *options)
 	if (!err)
 		error = compare(dir, &now);
 	if (!err && !error && !options->quiet)
-		printf("%s: the index names all %zu tables\n", dir, now.count);
+		text_line("%s: the index names all %zu tables", dir, now.count);
 	index_free(&now);
 	if (err)
 		return complain(dir, "%s", index_error(err));
@@ -92,7 +93,7 @@ static int make_index(const char *dir, const struct index_options *options)
 	if (err)
 		return complain(dir, "%s", index_error(err));
 	if (!options->quiet)
-		printf("%s: %zu tables\n", dir, count);
+		text_line("%s: %zu tables", dir, count);
 	return EXIT_OK;
 }
 

@@ -3,36 +3,14 @@
  * Prints text from elsewhere, such as file names: on a terminal, without control characters,
  * or as JSON, which has to be UTF-8.
  */
+#include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "grow.h"
 #include "text.h"
-
-static char printable(char c)
-{
-	return (unsigned char)c < ' ' || c == 0x7f ? '?' : c;
-}
-
-/**
- * text_clean() - make text fit to be printed on one line of a terminal
- * @text:	The text, which need not end; control characters become "?".
- * @size:	The size of its array.
- */
-void text_clean(char *text, size_t size)
-{
-	text[size - 1] = '\0';
-	for (; *text; text++)
-		*text = printable(*text);
-}
-
-/**
- * text_print() - print text on one line of a terminal
- * @text:	The text; control characters become "?".
- */
-void text_print(const char *text)
-{
-	for (; *text; text++)
-		putchar(printable(*text));
-}
 
 /* Return the length of the UTF-8 character at @text, or 0 if it is not valid. */
 static int utf8_length(const unsigned char *text)
@@ -51,6 +29,70 @@ static int utf8_length(const unsigned char *text)
 	return len;
 }
 
+/*
+ * Whether the character of @len bytes at @text is for controlling a terminal: one of ASCII, or
+ * of those from U+0080 to U+009F, which some terminals also take as single bytes.
+ */
+static bool is_control(const unsigned char *text, int len)
+{
+	if (len > 1)
+		return *text == 0xc2 && text[1] < 0xa0;
+	return *text < ' ' || (*text >= 0x7f && *text < 0xa0);
+}
+
+/**
+ * text_clean() - make text fit for one line of a terminal
+ * @text:	The text, in which control characters become "?".
+ */
+void text_clean(char *text)
+{
+	char *to = text;
+
+	while (*text) {
+		int len = utf8_length((unsigned char *)text) ?: 1;
+
+		if (is_control((unsigned char *)text, len)) {
+			*to++ = '?';
+		} else {
+			memmove(to, text, len);
+			to += len;
+		}
+		text += len;
+	}
+	*to = '\0';
+}
+
+/**
+ * text_print() - print text without control characters
+ * @text:	The text.
+ */
+void text_print(const char *text)
+{
+	char *copy = require_memory(strdup(text));
+
+	text_clean(copy);
+	fputs(copy, stdout);
+	free(copy);
+}
+
+/**
+ * text_line() - print a line without control characters
+ * @format:	The line, without the newline at its end.
+ */
+void text_line(const char *format, ...)
+{
+	va_list args;
+	char *text;
+	int ret;
+
+	va_start(args, format);
+	ret = vasprintf(&text, format, args);
+	va_end(args);
+	text_clean(require_memory(ret < 0 ? NULL : text));
+	puts(text);
+	free(text);
+}
+
 /**
  * text_print_json() - print text as a JSON string
  * @text:	The text; bytes that are not UTF-8 become the replacement character.
@@ -63,10 +105,10 @@ void text_print_json(const char *text)
 	while (*at) {
 		int len = utf8_length(at);
 
-		if (*at < ' ')
-			printf("\\u%04x", *at);
-		else if (!len)
+		if (!len)
 			fputs("\\ufffd", stdout);
+		else if (is_control(at, len))
+			printf("\\u%04x", len > 1 ? at[1] : *at);
 		else if (*at == '"' || *at == '\\')
 			printf("\\%c", *at);
 		else

@@ -2,10 +2,10 @@
 #ifndef _SFRAME_TEXT_H
 #define _SFRAME_TEXT_H
 
-#include <stddef.h>
-
-void text_clean(char *text, size_t size);
+void text_clean(char *text);
 void text_print(const char *text);
+[[gnu::format(printf, 1, 2)]]
+void text_line(const char *format, ...);
 void text_print_json(const char *text);
 
 #endif /* _SFRAME_TEXT_H */

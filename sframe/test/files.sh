@@ -59,6 +59,58 @@ truncated_file_fails_others_go_on() {
 	[ ! -e "$OUT/none" ]
 }
 
+# control_nothing ARGUMENT...: what sframe prints must not control a terminal.
+control_nothing() {
+	"${TOOL:-$CHECKED}" "$@" > "$OUT/control.out" 2>&1 || true
+	cat -v "$OUT/control.out"
+	python3 - "$OUT/control.out" <<-'END'
+		import sys, unicodedata
+
+		text = open(sys.argv[1], "rb").read().decode()
+		bad = [c for c in text if c != "\n" and unicodedata.category(c) == "Cc"]
+		assert not bad, bad
+	END
+}
+
+# A terminal may take U+009B, and its byte alone, for the start of a control sequence.  The
+# last letter contains that byte, too, and is to be seen.
+names_control_no_terminal() {
+	local name=$'\e[31m\x9b2J\xc2\x9b2J\x7f\ně' symbol=$'\e[31m\xc2\x9b2Jě'
+	local seen='?[31m?2J?2J??ě' out=$OUT/control.out
+
+	rm -rf "$OUT/control"
+	mkdir -p "$OUT/control/$name"
+	objcopy --redefine-sym "drap_in_memory=$symbol" "$OUT/O2" "$OUT/control/$name/$name"
+	cd "$OUT/control" || return
+	control_nothing check "$name/$name" "$name/no"
+	has "$out" "$seen/$seen:"
+	has "$out" "sframe: $seen/no: "
+	control_nothing check --summary "$name/$name"
+	has "$out" "$seen/$seen: v2 functions"
+	control_nothing check --verbose --format v2 "$name/$name"
+	has "$out" "$seen/$seen: v2: ?[31m?2Jě at 0x"
+	control_nothing gen "$name/$name"
+	has "$out" "$seen/$seen: $seen.sframe-table: SFrame v3"
+	control_nothing gen -o "$name/no/table" "$name/$name"
+	control_nothing dump "$name/no"
+	has "$out" "sframe: $seen/no: No such file"
+	control_nothing cache --cache-dir "$name/cache" --dry-run "$name"
+	has "$out" "would make the table of $seen/$seen"
+	control_nothing cache --cache-dir "$name/cache" "$name"
+	has "$out" "$seen/cache: 1 files: 1 written"
+	control_nothing cache --cache-dir "$name/cache" --list
+	has "$out" "$seen/cache: 1 tables, "
+	control_nothing cache --cache-dir "$name/cache" --list --json
+	has "$out" '\u001b[31m\ufffd2J\u009b2J\u007f\u000aě/cache'
+	find "$name/cache" -name '*.v4' -exec touch -d yesterday {} +
+	TOOL=$SFRAME control_nothing cache --cache-dir "$name/cache" --prune
+	has "$out" "removed $seen/cache/"
+	control_nothing index "$name/cache"
+	control_nothing index --dry-run "$name/cache" "$name/no"
+	control_nothing doctor "./$name/$name"
+	control_nothing $'\e[31m'
+}
+
 usage_and_exit_status() {
 	status 0 "$CHECKED" --help
 	for command in gen dump check; do

@@ -118,6 +118,7 @@ main() {
 	try no-unwind-data files_without_unwind_data_are_told
 	try no-device what_is_no_file_is_not_opened
 	try truncated truncated_file_fails_others_go_on
+	try control-characters names_control_no_terminal
 	try usage usage_and_exit_status
 	try check-notices-faults check_notices_faults
 	try parallel parallel_and_serial_agree
