@@ -131,7 +131,7 @@ static void check_done(const struct job *job)
 			num_skipped++;
 			break;
 		}
-		[[fallthrough]];
+		__attribute__((fallthrough));
 	case OBJECT_DAMAGED:
 		num_failed++;
 		complain(job->name, "%s; name a program or library that can be read",

@@ -10,7 +10,7 @@ enum {
 };
 
 /* "sframe: NAME: WHAT; REMEDY" on standard error. */
-[[gnu::format(printf, 2, 3)]]
+__attribute__((format(printf, 2, 3)))
 int complain(const char *name, const char *format, ...);
 
 #endif /* _SFRAME_COMPLAIN_H */

@@ -11,7 +11,7 @@ enum finding {
 	PROBLEM,
 };
 
-[[gnu::format(printf, 4, 5)]]
+__attribute__((format(printf, 4, 5)))
 void tell(enum finding finding, const char *about, const char *remedy,
 	  const char *format, ...);
 void tell_as_json(void);

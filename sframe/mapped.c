@@ -48,7 +48,7 @@ static int compare_places(const void *left, const void *right)
 	return 0;
 }
 
-[[gnu::format(printf, 1, 2)]]
+__attribute__((format(printf, 1, 2)))
 static char *format_text(const char *format, ...)
 {
 	va_list args;

@@ -4,7 +4,7 @@
 
 void text_clean(char *text);
 void text_print(const char *text);
-[[gnu::format(printf, 1, 2)]]
+__attribute__((format(printf, 1, 2)))
 void text_line(const char *format, ...);
 void text_print_json(const char *text);
 

@@ -41,8 +41,13 @@ source "$HERE/try.sh"
 
 build_both() {
 	make -s -C "$HERE/.." O="$OUT" "CC=${CC:-gcc}"
-	make -s -C "$HERE/.." O="$OUT/sanitized" CFLAGS="-O1 -g" "CC=${CC:-gcc}" \
-		SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=all"
+	make -s -C "$HERE/.." O="$OUT/sanitized" CFLAGS="-O1 -g -Wc11-c2x-compat" "CC=${CC:-gcc}" \
+		SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=all" 2> "$OUT/c11.log" || {
+		cat "$OUT/c11.log"
+		return 1
+	}
+	# clang 14 does not know these in C11.
+	lacks "$OUT/c11.log" "[[]]"
 }
 
 # shellcheck source-path=SCRIPTDIR
