@@ -19,6 +19,7 @@
 #include "clock.h"
 #include "command.h"
 #include "complain.h"
+#include "grow.h"
 #include "options.h"
 #include "pool.h"
 #include "sandbox.h"
@@ -44,6 +45,8 @@ static const char help[] =
 "                       all but those that only containers have, others their own\n"
 "  -R, --root DIR       with --all: read the system whose root directory is DIR, which\n"
 "                       may be /proc/PID/root\n"
+"  -x, --exclude DIR    leave out what is below the directory DIR, an absolute name, when\n"
+"                       --all, --prune or a DIRECTORY comes to it; may be repeated\n"
 "      --list           list the tables in the cache, and why the kernel would refuse\n"
 "                       one\n"
 "      --json           list them as JSON\n"
@@ -59,6 +62,10 @@ static const char help[] =
 "  -v, --verbose        list the files that are skipped, with the reason\n"
 "  -q, --quiet          print errors only: no progress, no sums\n"
 "  -h, --help           this text\n"
+"\n"
+"--all and --prune leave out what NFS, SMB, AFS, Ceph, Lustre, FUSE or autofs has mounted\n"
+"below the system's directories, unless you name it: a server that is down would stop the\n"
+"run.  They read /usr and the root directory from wherever these are.\n"
 "\n"
 "sframe follows links to files, but inside a DIRECTORY not to other directories.  It\n"
 "ignores files that are not x86-64 programs or libraries.  It reads a file with many\n"
@@ -121,6 +128,7 @@ static const struct option long_options[] = {
 	{ "all", no_argument, NULL, 'a' },
 	{ "running", no_argument, NULL, 'r' },
 	{ "root", required_argument, NULL, 'R' },
+	{ "exclude", required_argument, NULL, 'x' },
 	{ "list", no_argument, NULL, OPTION_LIST },
 	{ "json", no_argument, NULL, OPTION_JSON },
 	{ "prune", no_argument, NULL, OPTION_PRUNE },
@@ -193,6 +201,8 @@ struct fill {
 struct cache_options {
 	const char	*dir;
 	const char	*root;
+	char		**excludes;
+	size_t		num_excludes;
 	unsigned int	jobs;
 	unsigned int	seconds;
 	bool		all;
@@ -538,11 +548,29 @@ static void print_skipped(void)
 	putchar(')');
 }
 
+/* How many file systems were left out; with --verbose, print their names. */
+static size_t count_left_out(const struct file_list *list)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < list->num_left_out; i++) {
+		if (list->left_out[i].excluded || !list->left_out[i].met)
+			continue;
+		if (options.verbose)
+			text_line("%s: a file system of a server or a user; name it to read it",
+				  list->left_out[i].dir);
+		count++;
+	}
+	return count;
+}
+
 static void print_sums(const struct file_list *list)
 {
 	double seconds = clock_seconds() - started;
+	size_t left_out;
 
 	progress_clear();
+	left_out = count_left_out(list);
 	text_print(options.dir);
 	printf(": %zu files: ", num_files);
 	if (options.dry_run)
@@ -553,6 +581,8 @@ static void print_sums(const struct file_list *list)
 	print_skipped();
 	if (num_done < num_files)
 		printf(", %zu not read", num_files - num_done);
+	if (left_out)
+		printf(", %zu file systems left out", left_out);
 	if (list->no_right)
 		printf(", %zu not readable", list->no_right);
 	printf(", %zu failed; %.1f MB read in %.1f s, %.1f MB/s\n",
@@ -647,6 +677,12 @@ static bool take_option(int c)
 	case 'R':
 		options.root = optarg;
 		return *optarg;
+	case 'x':
+		options.excludes = require_memory(reallocarray(options.excludes,
+							       options.num_excludes + 1,
+							       sizeof(*options.excludes)));
+		options.excludes[options.num_excludes++] = optarg;
+		return *optarg == '/';
 	case OPTION_LIST:
 		options.list = true;
 		break;
@@ -677,6 +713,8 @@ static bool take_option(int c)
 
 static void make_list(struct file_list *list, struct parts *parts, char **names, int count)
 {
+	for (size_t i = 0; i < options.num_excludes; i++)
+		list_exclude(list, options.excludes[i]);
 	/* First, so that a file that is both named and found counts as named. */
 	for (int i = 0; i < count; i++)
 		list_add_file(list, names[i]);
@@ -742,6 +780,8 @@ static int list_or_prune(char **names, int count)
 {
 	const struct keep_options keep = {
 		.dir = options.dir,
+		.excludes = options.excludes,
+		.num_excludes = options.num_excludes,
 		.jobs = options.jobs,
 		.seconds = options.seconds,
 		.json = options.json,
@@ -769,6 +809,8 @@ static bool options_agree(int num_names)
 		wrong = "--root is not for --prune; name directories below it, as DIR/usr";
 	else if (!num_names && !finds && !options.list && !options.prune)
 		wrong = "nothing to do; name files, or use --running or --all";
+	else if (options.num_excludes && !options.all && !options.prune && !num_names)
+		wrong = "--exclude goes with --all, --prune or a DIRECTORY; add one";
 	else if (options.root && !options.all)
 		wrong = "--root goes with --all; add it";
 	if (wrong)
@@ -786,7 +828,7 @@ int cache_main(int argc, char **argv)
 		.jobs = processors > 0 ? processors : 1,
 		.seconds = 300,
 	};
-	while ((c = getopt_long(argc, argv, "arR:c:j:t:npvqh", long_options,
+	while ((c = getopt_long(argc, argv, "arR:x:c:j:t:npvqh", long_options,
 				NULL)) != -1) {
 		if (c == 'h') {
 			fputs(help, stdout);

@@ -300,8 +300,11 @@ static int check_owner(const char *dir)
 }
 
 /* List the files whose tables to keep, besides those that processes have mapped. */
-static int make_list(struct file_list *list, char **names, int count)
+static int make_list(struct file_list *list, const struct keep_options *options,
+		     char **names, int count)
 {
+	for (size_t i = 0; i < options->num_excludes; i++)
+		list_exclude(list, options->excludes[i]);
 	for (int i = 0; i < count; i++) {
 		if (access(names[i], F_OK))
 			return complain(names[i], "%s; nothing is removed", strerror(errno));
@@ -331,7 +334,7 @@ int cache_prune(const struct keep_options *options, char **names, int count)
 	int ret = check_owner(options->dir);
 
 	if (!ret)
-		ret = make_list(&list, names, count);
+		ret = make_list(&list, options, names, count);
 	if (!ret)
 		ret = used_read(&used, &list, options->jobs, options->seconds);
 	if (!ret)

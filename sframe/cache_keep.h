@@ -9,6 +9,8 @@
  * @dir:	The cache.
  * @jobs:	How many files to read at a time.
  * @seconds:	How long one file may take.
+ * @excludes:	Absolute names of directories that are not walked.
+ * @num_excludes: Their number.
  * @json:	List as JSON.
  * @no_index:	Do not make the index of the cache.
  * @dry_run:	Only print what would be removed.
@@ -18,6 +20,8 @@ struct keep_options {
 	const char	*dir;
 	unsigned int	jobs;
 	unsigned int	seconds;
+	char		**excludes;
+	size_t		num_excludes;
 	bool		json;
 	bool		no_index;
 	bool		dry_run;

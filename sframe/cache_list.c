@@ -5,8 +5,8 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fts.h>
 #include <inttypes.h>
+#include <mntent.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include <linux/openat2.h>
+#include <linux/types.h>
 
 #include "cache_list.h"
 #include "complain.h"
@@ -161,51 +162,167 @@ static void add_link(struct file_list *list, const char *name)
 		add_found(list, name, &st, 0);
 }
 
+/* Whether the first @len bytes of @name name what is left out. */
+static bool is_left_out(struct file_list *list, const char *name, size_t len)
+{
+	for (size_t i = 0; i < list->num_left_out; i++) {
+		struct left_out *left_out = &list->left_out[i];
+
+		if (strncmp(left_out->dir, name, len) || left_out->dir[len] ||
+		    (!left_out->excluded && !list->in_system))
+			continue;
+		left_out->met = true;
+		return true;
+	}
+	return false;
+}
+
+static bool is_below_left_out(struct file_list *list, const char *name)
+{
+	for (size_t len = 1; len <= strlen(name); len++)
+		if ((!name[len] || name[len] == '/') && is_left_out(list, name, len))
+			return true;
+	return false;
+}
+
+/* A directory of the system may be named by way of a link, as /lib64. */
+static bool is_system_left_out(struct file_list *list, const char *dir)
+{
+	char *real;
+	bool ret;
+
+	if (!list->in_system || !list->num_left_out)
+		return false;
+	if (is_below_left_out(list, dir))
+		return true;
+	real = list->root ? NULL : realpath(dir, NULL);
+	ret = real && is_below_left_out(list, real);
+	free(real);
+	return ret;
+}
+
 /* How far a directory is walked. */
 enum depth { ONE_DIRECTORY, WHOLE_TREE };
 
-static void add_entry(struct file_list *list, FTS *tree, FTSENT *entry,
-		      enum depth depth)
+static void walk_names(struct file_list *list, const char *dir, enum depth depth);
+
+static void walk_entry(struct file_list *list, const char *name, enum depth depth)
 {
-	switch (entry->fts_info) {
-	case FTS_F:
-		add_found(list, entry->fts_path, entry->fts_statp, O_NOFOLLOW);
-		break;
-	case FTS_SL:
-		add_link(list, entry->fts_path);
-		break;
-	case FTS_D:
-		/* Walking one directory does not mark it as seen: only its files were added. */
-		if (entry->fts_level && depth == ONE_DIRECTORY)
-			fts_set(tree, entry, FTS_SKIP);
-		else if (depth == WHOLE_TREE && !is_new(list, entry->fts_statp))
-			fts_set(tree, entry, FTS_SKIP);
-		break;
-	case FTS_DNR:
-	case FTS_ERR:
-	case FTS_NS:
-		list_tell_error(list, entry->fts_path, entry->fts_errno);
-		break;
+	struct stat st;
+
+	/* First, because lstat() would wait for a server that is down. */
+	if (is_left_out(list, name, strlen(name)))
+		return;
+	if (lstat(name, &st))
+		list_tell_error(list, name, errno);
+	else if (S_ISREG(st.st_mode))
+		add_found(list, name, &st, O_NOFOLLOW);
+	else if (S_ISLNK(st.st_mode))
+		add_link(list, name);
+	else if (S_ISDIR(st.st_mode) && depth == WHOLE_TREE && is_new(list, &st))
+		walk_names(list, name, depth);
+}
+
+/* No descriptor stays open: trees may be deeper than there are descriptors. */
+static void walk_names(struct file_list *list, const char *dir, enum depth depth)
+{
+	struct dirent **entries;
+	int count = scandir(dir, &entries, NULL, NULL);
+	char *name;
+
+	if (count < 0) {
+		list_tell_error(list, dir, errno);
+		return;
 	}
+	for (int i = 0; i < count; i++) {
+		const char *last = entries[i]->d_name;
+
+		if (strcmp(last, ".") && strcmp(last, "..")) {
+			if (asprintf(&name, "%s/%s", dir, last) < 0)
+				name = require_memory(NULL);
+			walk_entry(list, name, depth);
+			free(name);
+		}
+		free(entries[i]);
+	}
+	free(entries);
 }
 
 static void list_walk(struct file_list *list, const char *dir, enum depth depth)
 {
-	char *paths[2] = { (char *)dir };
-	FTSENT *entry;
-	FTS *tree;
+	struct stat st;
 
-	if (leads_outside(list, dir))
+	if (is_system_left_out(list, dir) || leads_outside(list, dir))
 		return;
-	tree = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR | FTS_COMFOLLOW,
-			NULL);
-	if (!tree) {
+	if (stat(dir, &st))
 		list_tell_error(list, dir, errno);
-		return;
+	/* Walking one directory does not mark it as seen: only its files were added. */
+	else if (S_ISDIR(st.st_mode) && (depth == ONE_DIRECTORY || is_new(list, &st)))
+		walk_names(list, dir, depth);
+}
+
+static void leave_out(struct file_list *list, char *dir, bool excluded)
+{
+	list->left_out = require_memory(reallocarray(list->left_out, list->num_left_out + 1,
+						     sizeof(*list->left_out)));
+	list->left_out[list->num_left_out++] = (struct left_out){
+		.dir = require_memory(dir), .excluded = excluded,
+	};
+}
+
+/**
+ * list_exclude() - leave a directory out when directories are walked
+ * @list:	The list, with the system's root directory.
+ * @dir:	The directory's absolute name in that system.
+ */
+void list_exclude(struct file_list *list, const char *dir)
+{
+	char *name;
+
+	if (asprintf(&name, "%s%s", list->root ?: "", dir) < 0)
+		name = require_memory(NULL);
+	for (size_t len = strlen(name); len > 1 && name[len - 1] == '/'; len--)
+		name[len - 1] = '\0';
+	leave_out(list, name, true);
+}
+
+/* Server, user, or what mounts such a file system when it is walked; but not NTFS (fuseblk). */
+static bool is_remote(const char *type)
+{
+	static const char * const types[] = {
+		"nfs", "nfs4", "cifs", "smb3", "afs", "ceph", "lustre", "fuse", "autofs",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+		if (!strcmp(type, types[i]))
+			return true;
+	return !strncmp(type, "fuse.", 5);
+}
+
+/**
+ * list_leave_out_remote() - leave out what servers and users have mounted into the system
+ * @list:	The list.
+ *
+ * For list_add_system().  The mount table says what is where without asking a server.  A whole
+ * system may be on one: "/" and "/usr" stay.
+ */
+void list_leave_out_remote(struct file_list *list)
+{
+	FILE *mounts = setmntent("/proc/self/mounts", "re");
+	struct mntent *mount;
+
+	while (mounts && (mount = getmntent(mounts))) {
+		/* Of file systems mounted on each other, the last one is seen. */
+		for (size_t i = 0; i < list->num_left_out; i++)
+			if (!list->left_out[i].excluded &&
+			    !strcmp(list->left_out[i].dir, mount->mnt_dir))
+				*list->left_out[i].dir = '\0';
+		if (is_remote(mount->mnt_type) && strcmp(mount->mnt_dir, "/") &&
+		    strcmp(mount->mnt_dir, "/usr"))
+			leave_out(list, strdup(mount->mnt_dir), false);
 	}
-	while ((entry = fts_read(tree)))
-		add_entry(list, tree, entry, depth);
-	fts_close(tree);
+	if (mounts)
+		endmntent(mounts);
 }
 
 /**
@@ -423,5 +540,8 @@ void list_free(struct file_list *list)
 	if (list->root && list->root_fd >= 0)
 		close(list->root_fd);
 	free(list->root);
+	for (size_t i = 0; i < list->num_left_out; i++)
+		free(list->left_out[i].dir);
+	free(list->left_out);
 	tdestroy(list->seen, free);
 }

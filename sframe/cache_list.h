@@ -6,6 +6,18 @@
 #include <stddef.h>
 
 /**
+ * struct left_out - a directory that is not walked
+ * @dir:	Its name; "" if another file system was mounted on it.
+ * @excluded:	The user excluded it.  If not, list_add_system() leaves it out.
+ * @met:	A walk has come to it.
+ */
+struct left_out {
+	char	*dir;
+	bool	excluded;
+	bool	met;
+};
+
+/**
  * struct file_list - ELF files, each once
  * @names:	Their names.
  * @count:	Their number.
@@ -13,6 +25,8 @@
  * @root:	The directory that stands for "/", without slashes at its end; NULL for "/"
  *		itself.  list_free() frees it.
  * @root_fd:	The same directory, open; only where @root is set.
+ * @left_out:	The directories to leave out.
+ * @num_left_out: Their number.
  * @in_system:	list_add_system() is looking for files, all below @root.
  * @no_right:	How many the caller may not read; each was reported.
  * @failed:	How many could not be read for another reason; each was reported.
@@ -23,12 +37,16 @@ struct file_list {
 	void		*seen;
 	char		*root;
 	int		root_fd;
+	struct left_out	*left_out;
+	size_t		num_left_out;
 	bool		in_system;
 	size_t		no_right;
 	size_t		failed;
 };
 
 int list_set_root(struct file_list *list, const char *dir);
+void list_exclude(struct file_list *list, const char *dir);
+void list_leave_out_remote(struct file_list *list);
 void list_add_file(struct file_list *list, const char *name);
 void list_add_below(struct file_list *list, const char *name);
 void list_add_tree(struct file_list *list, const char *dir);

@@ -146,7 +146,8 @@ static void config_read(struct file_list *list, const char *name, int depth)
  * @list:	The list, with the system's root directory.
  *
  * Adds all below /usr, /opt, /bin, /sbin, /lib* and the directories that
- * /etc/ld.so.conf names, and the files in the directories of PATH.
+ * /etc/ld.so.conf names, and the files in the directories of PATH.  Of the running system,
+ * leaves out what servers and users have mounted there.
  */
 void list_add_system(struct file_list *list)
 {
@@ -154,6 +155,9 @@ void list_add_system(struct file_list *list)
 	const char *path = list->root ? NULL : getenv("PATH");
 	char *config = list_rooted(list, CONFIG), *copy, *dir, *state;
 
+	/* The mount table's names are those of the running system. */
+	if (!list->root || !*list->root)
+		list_leave_out_remote(list);
 	list->in_system = true;
 	for (size_t i = 0; i < ARRAY_SIZE(trees); i++)
 		add_rooted(list, trees[i], list_add_tree);

@@ -37,7 +37,7 @@ _sframe() {
 	*:--format | *:-f)
 		_sframe_words 'v2 v3' "$word"
 		;;
-	*:--cache-dir | *:-c | *:--root | *:-R)
+	*:--cache-dir | *:-c | *:--root | *:-R | *:--exclude | *:-x)
 		_sframe_names directory "$word"
 		;;
 	*:--jobs | *:--timeout | *:--vaddr | check:-[jt] | cache:-[jt] | gen:-a)

@@ -36,7 +36,7 @@ static const char help[] =
 "  sframe doctor xz\n";
 
 /* The tool's version; raised when its options or its output change. */
-#define VERSION	"1.1"
+#define VERSION	"1.2"
 
 static const struct {
 	const char	*name;

@@ -56,6 +56,12 @@ cache_cases() {
 	try cache-copies copies_are_written_once
 	try cache-all all_is_the_whole_system
 	try check-all check_all_takes_the_same_files
+	try cache-exclude excluded_directories_are_not_searched
+	if [ -c /dev/fuse ]; then
+		try_as_root cache-dead-server servers_that_are_down_do_not_stop_all
+	else
+		skip cache-dead-server "the kernel has no FUSE"
+	fi
 	try_as_root cache-files-of-others files_of_others_are_not_for_all
 	try_as_root cache-files-of-media files_of_media_are_not_for_all
 	try_as_root cache-forged forged_table_gives_way_to_the_systems

@@ -80,6 +80,72 @@ all_is_the_whole_system() {
 	status 1 cache --all --root /no/such/directory
 }
 
+excluded_directories_are_not_searched() {
+	local root=$OUT/system
+
+	make_system "$root"
+	rm -rf "$OUT/cache"
+	cache --all --root "$root" -x /opt --exclude /usr/share/ --dry-run > "$OUT/cache.out"
+	has "$OUT/cache.out" ": 9 files: "
+	lacks "$OUT/cache.out" "$root/opt/"
+	# The link usr/bin/c leads to it.
+	lacks "$OUT/cache.out" "$root/usr/share/"
+	has "$OUT/cache.out" "$root/usr/bin/c"
+	# Those of the dynamic linker, and one below one that is excluded
+	cache --all --root "$root" --exclude /srv --exclude /usr/lib/plugins/deep/ --dry-run \
+		> "$OUT/cache.out"
+	lacks "$OUT/cache.out" "$root/srv/"
+	lacks "$OUT/cache.out" "b.so"
+	cache "$root/usr" --exclude "$root/usr/lib" --dry-run > "$OUT/cache.out"
+	lacks "$OUT/cache.out" "$root/usr/lib/"
+	has "$OUT/cache.out" "$root/usr/bin/a"
+	cache "$root/usr/lib/plugins" --exclude "$root/usr/lib" --dry-run > "$OUT/cache.out"
+	has "$OUT/cache.out" "b.so"
+	# By way of /bin, too
+	if [ -L /bin ]; then
+		PATH=/bin "$SFRAME" cache --cache-dir "$OUT/cache" --all --dry-run \
+			--exclude /usr > "$OUT/cache.out"
+		[ "$(grep -cE ' /(bin|usr)/' "$OUT/cache.out")" = 0 ]
+	fi
+	cache --quiet "$root/opt" "$root/usr/lib/plugins"
+	find "$OUT/cache" -name '*.v4' -exec touch -d yesterday {} +
+	prune --exclude "$root/opt" "$root" > "$OUT/cache.out"
+	has "$OUT/cache.out" ": 3 tables, 1 removed, "
+	status 2 cache --all --exclude opt
+	status 2 cache --running --exclude /opt
+}
+
+# with_dead_server DIR COMMAND...: run COMMAND where DIR is of a server that does not answer.
+with_dead_server() {
+	unshare -m python3 - "$@" <<-'END'
+		import ctypes, os, sys
+
+		fuse = os.open("/dev/fuse", os.O_RDWR)
+		os.set_inheritable(fuse, True)
+		options = b"fd=%d,rootmode=40000,user_id=0,group_id=0" % fuse
+		libc = ctypes.CDLL(None, use_errno=True)
+		if libc.mount(b"none", sys.argv[1].encode(), b"fuse.dead", 0, options):
+		    sys.exit(os.strerror(ctypes.get_errno()))
+		os.execvp(sys.argv[2], sys.argv[2:])
+	END
+}
+
+servers_that_are_down_do_not_stop_all() {
+	local all=(timeout -s KILL 100 "$SFRAME" cache --cache-dir "$OUT/cache" --all --dry-run)
+
+	with_dead_server /usr/local "${all[@]}" --verbose > "$OUT/cache.out"
+	has "$OUT/cache.out" ", 1 file systems left out, "
+	has "$OUT/cache.out" "/usr/local: a file system of a server or a user; name it to read it"
+	with_dead_server /usr/local "${all[@]}" --exclude /usr/local > "$OUT/cache.out"
+	lacks "$OUT/cache.out" "left out"
+	# The file system that is seen is another one.
+	# shellcheck disable=SC2016 # the inner shell's
+	with_dead_server /usr/local sh -ec 'mount -t tmpfs none /usr/local
+		cp /usr/bin/xz /usr/local/own-xz; exec "$@"' x "${all[@]}" > "$OUT/cache.out"
+	lacks "$OUT/cache.out" "left out"
+	has "$OUT/cache.out" "would make the table of /usr/local/own-xz"
+}
+
 check_all_takes_the_same_files() {
 	"$CHECKED" check --all --root "$OUT/system" --summary > "$OUT/all.check"
 	[ "$(grep -c ': v2 functions' "$OUT/all.check")" = 11 ]
