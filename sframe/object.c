@@ -338,6 +338,8 @@ static enum object_state cannot_open(int error)
 		return OBJECT_NOT_ELF;
 	case ENOENT:
 	case ENOTDIR:
+	/* The process of a file in /proc has ended, but its parent has not waited for it. */
+	case ESRCH:
 		return OBJECT_GONE;
 	default:
 		return OBJECT_DAMAGED;

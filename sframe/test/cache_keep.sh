@@ -231,9 +231,9 @@ process_has_state() {
 # As after an upgrade: two processes have a deleted file mapped, and the first of them ends
 # after its files were listed.  To be in time, sed makes the tool stop there.
 prune_keeps_what_another_process_maps() {
-	local dir=$OUT/stopping pids=() pruner table
+	local dir=$OUT/stopping pids=() parent pruner table
 
-	rm -rf "$OUT/cache" "$dir"
+	rm -rf "$OUT/cache" "$dir" "$OUT/first"
 	cp -r "$HERE/.." "$dir"
 	sed -i -e '/int err = mapped_add_all/a raise(SIGSTOP);' \
 		-e '/^#include <errno.h>/a #include <signal.h>' "$dir"/cache_*.c
@@ -241,11 +241,17 @@ prune_keeps_what_another_process_maps() {
 	echo '#include <unistd.h>
 		int main(void) { return sleep(300) + 3; }' |
 		gcc -O2 -Wl,--build-id -o "$OUT/mapped-twice" -x c -
-	for _ in 1 2; do
-		"$OUT/mapped-twice" & pids+=($!)
-		until [ "/proc/$!/exe" -ef "$OUT/mapped-twice" ]; do
-			sleep 0.1
-		done
+	# Nobody waits for the first one, so that a zombie is left of it.
+	# shellcheck disable=SC2016 # the inner shell's
+	sh -c '"$1" & echo $! > "$2"; exec sleep 300' x "$OUT/mapped-twice" "$OUT/first" & parent=$!
+	until [ -s "$OUT/first" ]; do
+		sleep 0.1
+	done
+	"$OUT/mapped-twice" &
+	pids=("$(cat "$OUT/first")" $!)
+	until [ "/proc/${pids[0]}/exe" -ef "$OUT/mapped-twice" ] &&
+		[ "/proc/${pids[1]}/exe" -ef "$OUT/mapped-twice" ]; do
+		sleep 0.1
 	done
 	cache --quiet "$OUT/mapped-twice"
 	table=$(table_files)
@@ -254,11 +260,11 @@ prune_keeps_what_another_process_maps() {
 	"$dir/out/sframe" cache --cache-dir "$OUT/cache" --prune > "$OUT/cache.out" & pruner=$!
 	process_has_state $pruner T
 	kill "${pids[0]}"
-	wait "${pids[0]}" || true
+	process_has_state "${pids[0]}" Z
 	kill -CONT $pruner
 	wait $pruner
-	kill "${pids[1]}"
-	wait "${pids[1]}" || true
+	kill "${pids[1]}" $parent
+	wait "${pids[1]}" $parent || true
 	[ -e "$table" ]
 	prune > "$OUT/cache.out"
 	[ ! -e "$table" ]
