@@ -98,7 +98,7 @@ static const char help[] =
 "\n"
 "A process of its own reads each file, so a damaged file does no harm to others.  For\n"
 "root, it runs as user 65534, without capabilities; for all, it can only read and write\n"
-"what is open, and the kernel kills it at any other system call.\n"
+"what is open and see the properties of files, and the kernel kills it if it tries more.\n"
 "\n"
 "A table appears under its name when it is complete.  So several runs may fill the cache at\n"
 "a time, others may read it meanwhile, and you may interrupt a run: all tables in the\n"
@@ -318,7 +318,7 @@ static enum outcome fill_write(struct fill *fill, struct reader *reader,
 	int err;
 
 	fill->read = obj->file_size;
-	if (!reader_make(reader, obj, &image, error)) {
+	if (!reader_make(reader, obj, wanted, &image, error)) {
 		outcome = fill_fail(fill, error);
 	} else {
 		err = make_directories(name);
@@ -416,6 +416,8 @@ static enum outcome fill_read(struct fill *fill, struct object *obj)
 
 	if (reader_start(&reader, obj, options.seconds, &finding))
 		outcome = fill_found(fill, &reader, obj, &finding);
+	else if (reader.error)
+		fill_fail(fill, strerror(reader.error));
 	signal = reader_end(&reader);
 	if (outcome == FAILED && !*fill->error)
 		fill->signal = signal ?: -1;
@@ -452,7 +454,7 @@ static void report_failure(const struct job *job, int signal)
 	if (signal == SIGALRM)
 		complain(job->name, "takes too long; allow more time by --timeout");
 	else if (signal == SIGSYS)
-		complain(job->name, "%s; the file is hostile", sandbox_error);
+		complain(job->name, "%s; the file is damaged or hostile", sandbox_error);
 	else if (signal > 0)
 		complain(job->name, "signal %d (%s) ended the worker; the file is damaged",
 			 signal, strsignal(signal));

@@ -12,6 +12,7 @@
  *	wants a new one		->	makes it
  *	writes the file		<-	struct reply, the table
  */
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,9 +67,9 @@ static void want_table(struct wanted *wanted, const struct object *obj)
 	file_hash(wanted->sha256, own.start, own.size);
 }
 
-static void find(struct finding *finding, struct object *obj)
+static void find(struct finding *finding, struct object *obj, pid_t worker)
 {
-	const char *error = sandbox_enter();
+	const char *error = sandbox_enter(worker);
 
 	finding->state = error ? OBJECT_DAMAGED : object_read(obj);
 	if (finding->state)
@@ -123,8 +124,8 @@ static void send_table(FILE *to, const struct object *obj)
 	fflush(to);
 }
 
-/* All descriptors of a reader are the file, standard ones, and those to the worker. */
-static void read_in_child(struct object *obj, int go, int to, unsigned int seconds)
+/* All descriptors of a reader are the file, /dev/null, and those to the worker. */
+static void read_in_child(struct object *obj, int go, int to, unsigned int seconds, pid_t worker)
 {
 	struct finding finding = { };
 	FILE *stream;
@@ -139,11 +140,58 @@ static void read_in_child(struct object *obj, int go, int to, unsigned int secon
 	stream = fdopen(POOL_RESULT, "w");
 	if (!stream)
 		_exit(EXIT_FAILED);
-	find(&finding, obj);
+	find(&finding, obj, worker);
 	fwrite(&finding, sizeof(finding), 1, stream);
 	if (!fflush(stream) && read(POOL_JOBS, &byte, 1) == 1)
 		send_table(stream, obj);
 	_exit(EXIT_OK);
+}
+
+/* Whether a finding can be used.  Clears what is not used of it: that goes to the file, too. */
+static bool is_usable(struct finding *finding)
+{
+	struct sframe_file *head = &finding->wanted.head;
+
+	finding->error[sizeof(finding->error) - 1] = '\0';
+	if (head->num_text > SFRAME_FILE_MAX_TEXT || head->build_id_size > SFRAME_FILE_MAX_ID)
+		return false;
+	if (finding->state && finding->state != OBJECT_NO_CFI)
+		return true;
+	if (head->format != FORMAT_V2 && head->format != FORMAT_V3)
+		return false;
+	memset(head->build_id + head->build_id_size, 0,
+	       SFRAME_FILE_MAX_ID - head->build_id_size);
+	memset(head->text + head->num_text, 0,
+	       (SFRAME_FILE_MAX_TEXT - head->num_text) * sizeof(head->text[0]));
+	return true;
+}
+
+/* Return whether there is a reader; if not, errno says why. */
+static bool reader_fork(struct reader *reader, struct object *obj, unsigned int seconds)
+{
+	pid_t worker = getpid();
+	int go[2], from[2];
+
+	if (pipe(go))
+		return false;
+	reader->go = go[1];
+	if (pipe(from)) {
+		close(go[0]);
+		return false;
+	}
+	reader->from = fdopen(from[0], "r");
+	if (reader->from)
+		reader->pid = fork();
+	else
+		close(from[0]);
+	if (!reader->pid) {
+		close(go[1]);
+		close(from[0]);
+		read_in_child(obj, go[0], from[1], seconds, worker);
+	}
+	close(go[0]);
+	close(from[1]);
+	return reader->pid > 0;
 }
 
 /**
@@ -158,45 +206,41 @@ static void read_in_child(struct object *obj, int go, int to, unsigned int secon
 bool reader_start(struct reader *reader, struct object *obj, unsigned int seconds,
 		  struct finding *finding)
 {
-	int go[2], from[2];
-
 	*reader = (struct reader){ .pid = -1, .go = -1 };
-	if (pipe(go))
-		return false;
-	reader->go = go[1];
-	if (pipe(from)) {
-		close(go[0]);
-		return false;
-	}
 	/* Writing to a reader that was killed is an error, not the worker's end. */
 	signal(SIGPIPE, SIG_IGN);
-	reader->pid = fork();
-	if (!reader->pid) {
-		close(go[1]);
-		close(from[0]);
-		read_in_child(obj, go[0], from[1], seconds);
-	}
-	close(go[0]);
-	close(from[1]);
-	reader->from = fdopen(from[0], "r");
-	if (!reader->from || fread(finding, sizeof(*finding), 1, reader->from) != 1)
+	if (!reader_fork(reader, obj, seconds)) {
+		reader->error = errno;
 		return false;
-	finding->error[sizeof(finding->error) - 1] = '\0';
-	return finding->wanted.head.num_text <= SFRAME_FILE_MAX_TEXT &&
-	       finding->wanted.head.build_id_size <= SFRAME_FILE_MAX_ID;
+	}
+	return fread(finding, sizeof(*finding), 1, reader->from) == 1 && is_usable(finding);
+}
+
+/* The table file's note is the hash of these bytes, so nobody checks them later. */
+static const char *check_image(const struct image *image, const struct wanted *wanted)
+{
+	struct table table;
+	const char *error = table_open(&table, image->bytes, image->size, image->vaddr);
+
+	if (error)
+		return error;
+	if (table.version != wanted->head.format)
+		return "the table has another version";
+	return table_check(&table);
 }
 
 /**
  * reader_make() - make the table of a reader's file
  * @reader:	The reader, which has started.
  * @obj:	The object.
+ * @wanted:	The table, as reader_start() has found.
  * @image:	Filled in; the caller frees it in any case.
  * @error:	Set to why there is no table; "" if the reader has ended.
  *
  * Return: whether there is a table.
  */
-bool reader_make(struct reader *reader, const struct object *obj, struct image *image,
-		 char error[MAX_READER_ERROR])
+bool reader_make(struct reader *reader, const struct object *obj, const struct wanted *wanted,
+		 struct image *image, char error[MAX_READER_ERROR])
 {
 	struct reply reply;
 
@@ -216,7 +260,10 @@ bool reader_make(struct reader *reader, const struct object *obj, struct image *
 	image->bytes = malloc(reply.size + 1);
 	if (!image->bytes)
 		strcpy(error, "out of memory");
-	return image->bytes && fread(image->bytes, reply.size, 1, reader->from) == 1;
+	if (!image->bytes || fread(image->bytes, reply.size, 1, reader->from) != 1)
+		return false;
+	snprintf(error, MAX_READER_ERROR, "%s", check_image(image, wanted) ?: "");
+	return !*error;
 }
 
 /**

@@ -27,17 +27,19 @@ struct finding {
  * @pid:	The process.
  * @go:		Written to, it makes the reader make a table; closed, it ends the reader.
  * @from:	What the reader writes.
+ * @error:	The errno if the process could not be started, or 0.
  */
 struct reader {
 	pid_t	pid;
 	int	go;
 	FILE	*from;
+	int	error;
 };
 
 bool reader_start(struct reader *reader, struct object *obj, unsigned int seconds,
 		  struct finding *finding);
-bool reader_make(struct reader *reader, const struct object *obj, struct image *image,
-		 char error[MAX_READER_ERROR]);
+bool reader_make(struct reader *reader, const struct object *obj, const struct wanted *wanted,
+		 struct image *image, char error[MAX_READER_ERROR]);
 int reader_end(struct reader *reader);
 
 #endif /* _SFRAME_CACHE_READER_H */

@@ -25,6 +25,9 @@
 #include "sandbox.h"
 #include "table_file.h"
 
+/* The process that starts the workers */
+static pid_t main_process;
+
 /* How often processes are listed to find one that lives until its file is read. */
 #define MAX_ROUNDS	10
 
@@ -70,7 +73,7 @@ static enum object_state read_without_rights(struct object *obj, const char *nam
 
 	if (state)
 		return state;
-	obj->error = sandbox_enter();
+	obj->error = sandbox_enter(main_process);
 	/* That there is no sandbox says nothing about the file either. */
 	errno = obj->error ? EIO : 0;
 	return obj->error ? OBJECT_DAMAGED : object_read(obj);
@@ -108,7 +111,10 @@ static void read_done(const struct job *job)
 	if (!job->signal)
 		return;
 	*reading = (struct reading){ };
-	if (job->signal == SIGSYS)
+	if (job->signal == SIGALRM)
+		snprintf(reading->error, sizeof(reading->error),
+			 "takes too long; allow more time by --timeout");
+	else if (job->signal == SIGSYS)
 		snprintf(reading->error, sizeof(reading->error), "%s", sandbox_error);
 	else if (job->signal > 0)
 		snprintf(reading->error, sizeof(reading->error), "%s ended the worker",
@@ -246,6 +252,7 @@ int used_read(struct used *used, struct file_list *list, unsigned int workers,
 	int err = mapped_add_all(&mapped);
 
 	*used = (struct used){ };
+	main_process = getpid();
 	if (!err) {
 		read_list(&search, list);
 		err = read_all_mapped(&search, list, &mapped);

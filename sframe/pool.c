@@ -15,18 +15,37 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "complain.h"
 #include "pool.h"
 
 /* Four times what the largest browser with its debugging information needs. */
 #define MAX_MEMORY	(4ULL << 30)
 
-/* @pid is 0 before the worker starts and after it ends; @job is NULL while it has no file. */
+/*
+ * A worker's own alarm() ends it.  If that has no effect for so many seconds, because somebody
+ * has stopped the worker, the parent ends it.
+ */
+#define GRACE	10
+
+/**
+ * struct worker - a process that works on files
+ * @pid:	The process; 0 before it starts and after it ends.
+ * @jobs:	Where it gets its files from.
+ * @results:	Where it sends its results.
+ * @job:	Its file; NULL while it has none.
+ * @got:	How many bytes of the result have come.
+ * @deadline:	When the parent ends it, by clock_seconds().
+ * @late:	The deadline has passed.
+ */
 struct worker {
 	pid_t		pid;
 	int		jobs;
 	int		results;
 	struct job	*job;
+	size_t		got;
+	double		deadline;
+	bool		late;
 };
 
 struct pool {
@@ -81,13 +100,15 @@ static void work_in_child(const struct pool *pool)
 		alarm(pool->seconds);
 		pool->work(job->name, job->result);
 		fflush(stdout);
+		/* In time; and a worker that serves one file may have no right to call it. */
+		if (pool->life == MANY_FILES)
+			alarm(0);
 		/* A pipe holds a whole result, so write() does not wait for a reader. */
 		if (write(POOL_RESULT, job->result, pool->result_size) !=
 		    (ssize_t)pool->result_size)
 			_exit(EXIT_FAILED);
 		if (pool->life == ONE_FILE)
 			break;
-		alarm(0);
 	}
 	_exit(EXIT_OK);
 }
@@ -112,11 +133,16 @@ static void pool_fork(struct pool *pool, struct worker *worker)
 	worker->results = results[0];
 }
 
-/* Return the worker's exit status. */
+/*
+ * Return the worker's exit status.  The worker has ended, and keeps its status; or nothing more
+ * is wanted of it, and it must not be waited for: a process of its user may have stopped it.
+ */
 static int pool_end(struct worker *worker)
 {
 	int status;
 
+	if (kill(worker->pid, SIGKILL) && worker->late)
+		pool_fatal("kill");
 	close(worker->jobs);
 	close(worker->results);
 	while (waitpid(worker->pid, &status, 0) < 0)
@@ -137,6 +163,9 @@ static void pool_start(struct pool *pool, struct worker *worker, struct job *job
 	if (!worker->pid)
 		pool_fork(pool, worker);
 	worker->job = job;
+	worker->got = 0;
+	worker->deadline = clock_seconds() + pool->seconds + GRACE;
+	worker->late = false;
 	old = signal(SIGPIPE, SIG_IGN);
 	if (write(worker->jobs, &job, sizeof(job)) != sizeof(job) && errno != EPIPE)
 		pool_fatal("write");
@@ -144,52 +173,75 @@ static void pool_start(struct pool *pool, struct worker *worker, struct job *job
 	pool->busy++;
 }
 
-/* Return whether there is a whole result. */
-static bool read_result(int from, char *to, size_t size)
+/* Return whether nothing more comes: the result is whole, or the worker has ended. */
+static bool read_result(const struct pool *pool, struct worker *worker)
 {
-	ssize_t got = 1;
+	ssize_t got = read(worker->results, (char *)worker->job->result + worker->got,
+			   pool->result_size - worker->got);
 
-	while (size && (got > 0 || (got < 0 && errno == EINTR))) {
-		got = read(from, to, size);
-		if (got > 0) {
-			to += got;
-			size -= got;
-		}
-	}
-	return !size;
+	if (got > 0)
+		worker->got += got;
+	return !got || (got < 0 && errno != EINTR) || worker->got == pool->result_size;
 }
 
 static void pool_finish(struct pool *pool, struct worker *worker)
 {
 	struct job *job = worker->job;
-	bool whole = read_result(worker->results, job->result, pool->result_size);
+	bool whole = worker->got == pool->result_size;
 	int status = 0;
 
 	worker->job = NULL;
 	if (!whole || pool->life == ONE_FILE)
 		status = pool_end(worker);
 	pool->busy--;
-	job->signal = 0;
-	if (WIFSIGNALED(status))
-		job->signal = WTERMSIG(status);
-	else if (WEXITSTATUS(status) || !whole)
-		job->signal = -1;
+	if (whole)
+		job->signal = 0;
+	else if (worker->late)
+		job->signal = SIGALRM;
+	else
+		job->signal = WIFSIGNALED(status) ? WTERMSIG(status) : -1;
 	pool->done(job);
 }
 
-/* Wait for a result, or for the end of a worker. */
+/* Return how many milliseconds the workers may still take. */
+static int pool_time(const struct pool *pool)
+{
+	double now = clock_seconds(), least = pool->seconds + GRACE;
+
+	for (unsigned int i = 0; i < pool->count; i++)
+		if (pool->workers[i].job && pool->workers[i].deadline - now < least)
+			least = pool->workers[i].deadline - now;
+	return least > 0 ? 1000 * least + 1 : 0;
+}
+
+/* Wait for a result, for the end of a worker, or for a deadline. */
 static void pool_wait(struct pool *pool)
 {
+	double now;
+
 	for (unsigned int i = 0; i < pool->count; i++)
 		pool->polled[i] = (struct pollfd){
 			.fd = pool->workers[i].job ? pool->workers[i].results : -1,
 			.events = POLLIN,
 		};
-	if (poll(pool->polled, pool->count, -1) < 0 && errno != EINTR)
-		pool_fatal("poll");
-	for (unsigned int i = 0; i < pool->count; i++)
-		if (pool->polled[i].revents)
-			pool_finish(pool, &pool->workers[i]);
+	if (poll(pool->polled, pool->count, pool_time(pool)) < 0) {
+		if (errno != EINTR)
+			pool_fatal("poll");
+		return;
+	}
+	now = clock_seconds();
+	for (unsigned int i = 0; i < pool->count; i++) {
+		struct worker *worker = &pool->workers[i];
+
+		if (!worker->job)
+			continue;
+		if (pool->polled[i].revents && read_result(pool, worker)) {
+			pool_finish(pool, worker);
+		} else if (now >= worker->deadline) {
+			worker->late = true;
+			pool_finish(pool, worker);
+		}
+	}
 }
 
 static struct worker *pool_free_worker(struct pool *pool)

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* sframe: SFrame tables for programs that are built without them */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command.h"
 #include "complain.h"
@@ -85,10 +87,26 @@ static bool is_any(const char *word, const char *one, const char *other)
 	return !strcmp(word, one) || !strcmp(word, other);
 }
 
+/*
+ * The caller may have closed standard streams.  Nothing else gets their numbers: a worker keeps
+ * them open.  As before, what is written there is an error.
+ */
+static void fill_standard_streams(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDONLY);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	bool wants_help = argc > 1 && !strcmp(argv[1], "help");
 
+	fill_standard_streams();
 	if (wants_help && argc > 2) {
 		char *of_command[] = { argv[2], "--help", NULL };
 

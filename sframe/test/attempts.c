@@ -5,11 +5,13 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -18,7 +20,7 @@ typedef void *begin_fn(int fd, int cmd, void *ref);
 static begin_fn *next;
 static const char *attempt;
 
-[[gnu::constructor]]
+__attribute__((constructor))
 static void prepare(void)
 {
 	next = dlsym(RTLD_NEXT, "elf_begin");
@@ -62,8 +64,21 @@ static void make_attempt(int fd)
 		lie();
 	else if (!strcmp(attempt, "abort"))
 		abort();
+	else if (!strcmp(attempt, "forge") && write(STDERR_FILENO, "sframe: forged\n", 15) < 0)
+		_exit(0);
+	else if (!strcmp(attempt, "stat"))
+		fstatat(AT_FDCWD, "/etc/shadow", &(struct stat){ }, 0);
 	while (!strcmp(attempt, "spin"))
 		;
+}
+
+/* Only for readers: the tool's other pipes are made by pipe2(). */
+int pipe(int fds[2])
+{
+	if (strcmp(attempt, "no-pipe"))
+		return pipe2(fds, 0);
+	errno = EMFILE;
+	return -1;
 }
 
 void *elf_begin(int fd, int cmd, void *ref)

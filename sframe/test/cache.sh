@@ -73,6 +73,12 @@ cache_cases() {
 	try cache-worker crashing_worker_fails_alone
 	try cache-reader-attempts reader_that_attempts_more_is_killed
 	try cache-reader-lies false_finding_fails_alone
+	try cache-reader-lies-on lies_about_a_table_are_noticed
+	try cache-reader-abort abort_of_a_reader_is_no_attempt
+	try cache-reader-prints reader_prints_nothing
+	try cache-reader-unstarted reader_that_cannot_start_is_told
+	try cache-closed-streams closed_streams_are_no_pipes
+	try_as_root cache-reader-stopped stopped_reader_is_ended
 	try_as_root cache-reader-nobody reader_of_root_is_nobody
 	try_as_root cache-not-parsed file_of_others_is_not_parsed
 	if command -v strace > "$OUT/log/strace"; then

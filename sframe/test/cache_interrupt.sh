@@ -157,7 +157,7 @@ crashing_worker_fails_alone() {
 	status 1 "$dir/out/sframe" cache --cache-dir "$OUT/cache" -t 1 --prune "$OUT/programs" \
 		> "$OUT/cache.out" 2> "$OUT/cache.err"
 	has "$OUT/cache.err" "crash: Aborted ended the worker; it may need a table"
-	has "$OUT/cache.err" "hang: Alarm clock ended the worker; it may need a table"
+	has "$OUT/cache.err" "hang: takes too long; allow more time by --timeout; it may need a table"
 	has "$OUT/cache.err" "eat: the worker ended without a result; it may need a table"
 	has "$OUT/cache.err" "sframe: cache: 3 files could not be read; nothing is removed"
 	[ "$(table_files | wc -l)" = 5 ]

@@ -253,7 +253,7 @@ reader_that_attempts_more_is_killed() {
 
 	build_attempts
 	cache_programs
-	for what in open exec kill signal-owner socket x32 i386; do
+	for what in open exec kill signal-owner socket stat x32 i386; do
 		rm -rf "$OUT/cache"
 		status 1 attempt $what timeout 60 "$SFRAME" cache --cache-dir "$OUT/cache" \
 			"$OUT/programs" > "$OUT/cache.out" 2> "$OUT/cache.err"
@@ -371,4 +371,122 @@ one_barrier_is_enough() {
 	status 1 without seccomp,setresuid "$SFRAME" cache --cache-dir "$OUT/cache" --prune \
 		2> "$OUT/cache.err"
 	has "$OUT/cache.err" "nor filter its system calls; it may need a table"
+}
+
+# A library calls abort() when it notices damage, which makes no file hostile.
+abort_of_a_reader_is_no_attempt() {
+	build_attempts
+	cache_programs
+	status 1 attempt abort "$SFRAME" cache --cache-dir "$OUT/cache" "$OUT/programs/O2" \
+		2> "$OUT/cache.err"
+	has "$OUT/cache.err" "programs/O2: signal 11 (Segmentation fault) ended the worker"
+	lacks "$OUT/cache.err" hostile
+}
+
+reader_prints_nothing() {
+	local action
+
+	build_attempts
+	cache_programs
+	for action in --verbose --prune; do
+		attempt forge "$SFRAME" cache --cache-dir "$OUT/cache" $action "$OUT/programs/O2" \
+			> "$OUT/cache.out" 2> "$OUT/cache.err"
+		lacks "$OUT/cache.out" forged
+		lacks "$OUT/cache.err" forged
+	done
+}
+
+closed_streams_are_no_pipes() {
+	cache_programs
+	timeout 60 "$SFRAME" cache --quiet --cache-dir "$OUT/cache" "$OUT/programs" <&- >&-
+	rm -rf "$OUT/cache"
+	timeout 60 "$SFRAME" cache --quiet --cache-dir "$OUT/cache" "$OUT/programs" \
+		<&- >&- 2>&-
+	[ "$(table_files | wc -l)" = 5 ]
+}
+
+# ended PID: wait until the process has ended.
+ended() {
+	local tries
+
+	for ((tries = 0; tries < 100; tries++)); do
+		grep -q '^State:[[:space:]]*[^ZX]' "/proc/$1/status" 2> "$OUT/status.err" || return 0
+		sleep 0.1
+	done
+	cat "/proc/$1/status"
+	return 1
+}
+
+# Readers have a user of their own, whose other processes can stop them.
+stopped_reader_is_ended() {
+	local action pid tool
+
+	build_attempts
+	cache_programs
+	mkdir -p "$OUT/cache"
+	for action in --quiet --prune; do
+		ATTEMPT=spin LD_PRELOAD="$OUT/attempts.so" timeout 60 "$SFRAME" cache \
+			--cache-dir "$OUT/cache" $action -t 2 -j 1 "$OUT/programs/O2" \
+			-x /usr -x /opt -x /bin -x /sbin -x /lib -x /lib64 \
+			> "$OUT/cache.out" 2> "$OUT/cache.err" & tool=$!
+		pid=$(sandboxed_process "$OUT/cache")
+		as_user kill -STOP "$pid"
+		# Other files of --prune take as long, so wait for the first one only.
+		[ $action = --quiet ] || {
+			sleep 14
+			cat "$OUT/cache.err"
+			ended "$pid"
+			kill $tool
+			wait $tool || true
+			continue
+		}
+		status 1 wait $tool
+		has "$OUT/cache.err" "programs/O2: takes too long; allow more time by --timeout"
+		ended "$pid"
+	done
+}
+
+reader_that_cannot_start_is_told() {
+	build_attempts
+	cache_programs
+	status 1 attempt no-pipe "$SFRAME" cache --cache-dir "$OUT/cache" "$OUT/programs/O2" \
+		2> "$OUT/cache.err"
+	has "$OUT/cache.err" "programs/O2: Too many open files; it gets no table"
+}
+
+# A copy of the tool, whose reader says what is false of files with certain names.
+lies_about_a_table_are_noticed() {
+	local dir=$OUT/lying-reader name
+
+	rm -rf "$dir"
+	cp -r "$HERE/.." "$dir"
+	cat > "$OUT/lies" <<-'END'
+		/^	fwrite(&reply, sizeof(reply), 1, to);$/i \
+			if (strstr(obj->name, "bytes")) \
+				memset(image.bytes + 28, 0xff, image.size - 28);
+		/^	fwrite(&finding, sizeof(finding), 1, stream);$/i \
+			if (strstr(obj->name, "format")) \
+				finding.wanted.head.format = 9; \
+			if (strstr(obj->name, "version")) \
+				finding.wanted.head.format = FORMAT_V2; \
+			if (strstr(obj->name, "tail")) \
+				memset(finding.wanted.head.build_id + 20, 0xff, 12), \
+				memset(finding.wanted.head.text + 2, 0xff, 62 * 16);
+	END
+	sed -i -f "$OUT/lies" "$dir/cache_reader.c"
+	make -s -C "$dir" O="$dir/out" CFLAGS=-O0 "$dir/out/sframe"
+	for name in bytes format version; do
+		cache_programs
+		mv "$OUT/programs/O2" "$OUT/programs/$name"
+		status 1 "$dir/out/sframe" cache --cache-dir "$OUT/cache" "$OUT/programs/$name" \
+			2> "$OUT/cache.err"
+		cat "$OUT/cache.err"
+		[ -z "$(table_files)" ]
+	done
+	cache_programs
+	cp "$OUT/programs/O2" "$OUT/programs/tail"
+	"$dir/out/sframe" cache --cache-dir "$OUT/cache" "$OUT/programs/tail"
+	mv "$(table_files)" "$OUT/tail.v4"
+	cache "$OUT/programs/O2"
+	cmp "$OUT/tail.v4" "$(table_files)"
 }
