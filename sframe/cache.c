@@ -63,7 +63,7 @@ static const char help[] =
 "  -q, --quiet          print errors only: no progress, no sums\n"
 "  -h, --help           this text\n"
 "\n"
-"--all and --prune leave out what NFS, SMB, AFS, Ceph, Lustre, FUSE or autofs has mounted\n"
+"--all and --prune leave out what NFS, SMB, AFS, Ceph, Lustre or FUSE has mounted\n"
 "below the system's directories, unless you name it: a server that is down would stop the\n"
 "run.  They read /usr and the root directory from wherever these are.\n"
 "\n"

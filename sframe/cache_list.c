@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <mntent.h>
 #include <search.h>
 #include <stdio.h>
@@ -23,6 +24,11 @@
 #include "complain.h"
 #include "grow.h"
 #include "open_regular.h"
+
+/* Somebody may rename without end. */
+#define MAX_TRIES	100
+/* As the kernel's limit. */
+#define MAX_LINKS	40
 
 /* Identifies a file, whatever its name. */
 struct identity {
@@ -123,28 +129,40 @@ static void add_found(struct file_list *list, const char *name,
 		list_append(list, name);
 }
 
+static bool in_other_root(const struct file_list *list)
+{
+	return list->in_system && list->root && *list->root;
+}
+
 /* Open a file below the list's root directory, without a way to follow a link out of it. */
 static int open_inside(const struct file_list *list, const char *name)
 {
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_BENEATH };
-	int fd;
+	int fd, tries = 0;
 
 	/* The kernel gives up on ".." if anything is renamed meanwhile. */
 	do
 		fd = syscall(SYS_openat2, list->root_fd, name, &how, sizeof(how));
-	while (fd < 0 && errno == EAGAIN);
+	while (fd < 0 && errno == EAGAIN && ++tries < MAX_TRIES);
 	return fd;
 }
 
-/*
- * A link below another root directory may lead out of it, to this system.  Names do not show
- * that: the root directory of a process may be "/" by its link in /proc.
+/**
+ * list_leads_outside() - whether a name below another root directory leads out of it
+ * @list:	The list.
+ * @name:	The name, which begins with that of the list's root directory.
+ *
+ * A link may lead to this system.  Names do not show that: the root directory of a process may
+ * be "/" by its link in /proc.  The name is used after this check, so whoever changes links
+ * meanwhile can still lead outside.
+ *
+ * Return: whether it does, or cannot be opened.
  */
-static bool leads_outside(const struct file_list *list, const char *name)
+bool list_leads_outside(const struct file_list *list, const char *name)
 {
 	int fd;
 
-	if (!list->in_system || !list->root || !*list->root)
+	if (!in_other_root(list))
 		return false;
 	name += strlen(list->root);
 	fd = open_inside(list, name + strspn(name, "/"));
@@ -153,23 +171,18 @@ static bool leads_outside(const struct file_list *list, const char *name)
 	return fd < 0;
 }
 
-static void add_link(struct file_list *list, const char *name)
-{
-	struct stat st;
-
-	if (!stat(name, &st) && S_ISREG(st.st_mode) &&
-	    !leads_outside(list, name))
-		add_found(list, name, &st, 0);
-}
+/* What may be left out. */
+enum reason { ANY_REASON, REMOTE };
 
 /* Whether the first @len bytes of @name name what is left out. */
-static bool is_left_out(struct file_list *list, const char *name, size_t len)
+static bool is_left_out(struct file_list *list, const char *name, size_t len,
+			enum reason reason)
 {
 	for (size_t i = 0; i < list->num_left_out; i++) {
 		struct left_out *left_out = &list->left_out[i];
 
 		if (strncmp(left_out->dir, name, len) || left_out->dir[len] ||
-		    (!left_out->excluded && !list->in_system))
+		    (left_out->excluded ? reason == REMOTE : !list->in_system))
 			continue;
 		left_out->met = true;
 		return true;
@@ -180,25 +193,129 @@ static bool is_left_out(struct file_list *list, const char *name, size_t len)
 static bool is_below_left_out(struct file_list *list, const char *name)
 {
 	for (size_t len = 1; len <= strlen(name); len++)
-		if ((!name[len] || name[len] == '/') && is_left_out(list, name, len))
+		if ((!name[len] || name[len] == '/') && is_left_out(list, name, len, ANY_REASON))
 			return true;
 	return false;
 }
 
-/* A directory of the system may be named by way of a link, as /lib64. */
-static bool is_system_left_out(struct file_list *list, const char *dir)
+static void cut_last(char *path)
+{
+	char *slash = strrchr(path, '/');
+
+	if (slash)
+		*slash = '\0';
+}
+
+/*
+ * Return the real name of @name without asking a server that is left out, or NULL with errno
+ * set: EREMOTE if it leads to one.
+ */
+static char *resolve(struct file_list *list, const char *name)
+{
+	char path[PATH_MAX] = "", target[PATH_MAX], *rest, *end, *next;
+	int links = 0, error = 0;
+	ssize_t size;
+
+	if (*name != '/' && !getcwd(path, sizeof(path)))
+		return NULL;
+	if (!strcmp(path, "/"))
+		*path = '\0';
+	rest = require_memory(strdup(name));
+	for (char *at = rest; !error && *(at += strspn(at, "/")); at = end) {
+		size_t len = strlen(path), last = strcspn(at, "/");
+
+		end = at + last;
+		if (last == 1 && *at == '.')
+			continue;
+		if (last == 2 && !strncmp(at, "..", 2)) {
+			cut_last(path);
+			continue;
+		}
+		if (len + last + 2 > sizeof(path)) {
+			error = ENAMETOOLONG;
+			break;
+		}
+		path[len] = '/';
+		memcpy(path + len + 1, at, last);
+		path[len + 1 + last] = '\0';
+		if (is_left_out(list, path, strlen(path), REMOTE)) {
+			error = EREMOTE;
+			break;
+		}
+		size = readlink(path, target, sizeof(target) - 1);
+		if (size < 0) {
+			error = errno == EINVAL ? 0 : errno;
+			continue;
+		}
+		if (++links > MAX_LINKS) {
+			error = ELOOP;
+			break;
+		}
+		target[size] = '\0';
+		cut_last(path);
+		if (*target == '/')
+			*path = '\0';
+		if (asprintf(&next, "%s%s", target, end) < 0)
+			next = require_memory(NULL);
+		free(rest);
+		rest = end = next;
+	}
+	free(rest);
+	errno = error;
+	return error ? NULL : require_memory(strdup(*path ? path : "/"));
+}
+
+/* Return @name, which a walk has come to, below the real name of the walk's top directory. */
+static char *real_name(const struct file_list *list, const char *name)
+{
+	const char *real = list->real ?: "";
+	char *whole;
+
+	if (!list->real)
+		return require_memory(strdup(name));
+	if (asprintf(&whole, "%s%s", strcmp(real, "/") ? real : "", name + list->top_len) < 0)
+		whole = require_memory(NULL);
+	return whole;
+}
+
+static bool is_entry_left_out(struct file_list *list, const char *name)
 {
 	char *real;
 	bool ret;
 
-	if (!list->in_system || !list->num_left_out)
-		return false;
-	if (is_below_left_out(list, dir))
+	if (is_left_out(list, name, strlen(name), ANY_REASON))
 		return true;
-	real = list->root ? NULL : realpath(dir, NULL);
-	ret = real && is_below_left_out(list, real);
+	if (!list->num_left_out || !list->real)
+		return false;
+	real = real_name(list, name);
+	ret = is_left_out(list, real, strlen(real), ANY_REASON);
 	free(real);
 	return ret;
+}
+
+/* stat() would wait for a server that is down. */
+static bool leads_to_remote(struct file_list *list, const char *name)
+{
+	char *link, *real;
+	bool ret;
+
+	if (!list->in_system || !list->num_left_out || in_other_root(list))
+		return false;
+	link = real_name(list, name);
+	real = resolve(list, link);
+	ret = !real && errno == EREMOTE;
+	free(real);
+	free(link);
+	return ret;
+}
+
+static void add_link(struct file_list *list, const char *name)
+{
+	struct stat st;
+
+	if (!leads_to_remote(list, name) && !stat(name, &st) && S_ISREG(st.st_mode) &&
+	    !list_leads_outside(list, name))
+		add_found(list, name, &st, 0);
 }
 
 /* How far a directory is walked. */
@@ -211,7 +328,7 @@ static void walk_entry(struct file_list *list, const char *name, enum depth dept
 	struct stat st;
 
 	/* First, because lstat() would wait for a server that is down. */
-	if (is_left_out(list, name, strlen(name)))
+	if (is_entry_left_out(list, name))
 		return;
 	if (lstat(name, &st))
 		list_tell_error(list, name, errno);
@@ -238,7 +355,7 @@ static void walk_names(struct file_list *list, const char *dir, enum depth depth
 		const char *last = entries[i]->d_name;
 
 		if (strcmp(last, ".") && strcmp(last, "..")) {
-			if (asprintf(&name, "%s/%s", dir, last) < 0)
+			if (asprintf(&name, "%s/%s", strcmp(dir, "/") ? dir : "", last) < 0)
 				name = require_memory(NULL);
 			walk_entry(list, name, depth);
 			free(name);
@@ -248,17 +365,38 @@ static void walk_names(struct file_list *list, const char *dir, enum depth depth
 	free(entries);
 }
 
-static void list_walk(struct file_list *list, const char *dir, enum depth depth)
+static void walk_top(struct file_list *list, const char *dir, enum depth depth)
 {
 	struct stat st;
 
-	if (is_system_left_out(list, dir) || leads_outside(list, dir))
+	if ((list->in_system && list->real && is_below_left_out(list, list->real)) ||
+	    list_leads_outside(list, dir))
 		return;
 	if (stat(dir, &st))
 		list_tell_error(list, dir, errno);
 	/* Walking one directory does not mark it as seen: only its files were added. */
 	else if (S_ISDIR(st.st_mode) && (depth == ONE_DIRECTORY || is_new(list, &st)))
 		walk_names(list, dir, depth);
+}
+
+/* Directories are left out by their real names; a directory may be named by a link, as /lib64. */
+static void list_walk(struct file_list *list, const char *name, enum depth depth)
+{
+	char *dir = require_memory(strdup(name));
+
+	for (size_t len = strlen(dir); len > 1 && dir[len - 1] == '/'; len--)
+		dir[len - 1] = '\0';
+	if (!list->in_system || !is_below_left_out(list, dir)) {
+		errno = 0;
+		if (list->num_left_out && !in_other_root(list))
+			list->real = resolve(list, dir);
+		list->top_len = strcmp(dir, "/") ? strlen(dir) : 0;
+		if (list->real || errno != EREMOTE)
+			walk_top(list, dir, depth);
+		free(list->real);
+		list->real = NULL;
+	}
+	free(dir);
 }
 
 static void leave_out(struct file_list *list, char *dir, bool excluded)
@@ -286,17 +424,31 @@ void list_exclude(struct file_list *list, const char *dir)
 	leave_out(list, name, true);
 }
 
-/* Server, user, or what mounts such a file system when it is walked; but not NTFS (fuseblk). */
+/* A server or a user; but not NTFS (fuseblk). */
 static bool is_remote(const char *type)
 {
 	static const char * const types[] = {
-		"nfs", "nfs4", "cifs", "smb3", "afs", "ceph", "lustre", "fuse", "autofs",
+		"nfs", "nfs4", "cifs", "smb3", "afs", "ceph", "lustre", "fuse",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
 		if (!strcmp(type, types[i]))
 			return true;
 	return !strncmp(type, "fuse.", 5);
+}
+
+/* Of file systems mounted on each other, the last one is seen, and nothing below the others. */
+static void uncover(struct file_list *list, const char *dir)
+{
+	size_t len = strlen(dir);
+
+	for (size_t i = 0; i < list->num_left_out; i++) {
+		char *name = list->left_out[i].dir;
+
+		if (!list->left_out[i].excluded && !strncmp(name, dir, len) &&
+		    (!name[len] || name[len] == '/'))
+			*name = '\0';
+	}
 }
 
 /**
@@ -312,11 +464,7 @@ void list_leave_out_remote(struct file_list *list)
 	struct mntent *mount;
 
 	while (mounts && (mount = getmntent(mounts))) {
-		/* Of file systems mounted on each other, the last one is seen. */
-		for (size_t i = 0; i < list->num_left_out; i++)
-			if (!list->left_out[i].excluded &&
-			    !strcmp(list->left_out[i].dir, mount->mnt_dir))
-				*list->left_out[i].dir = '\0';
+		uncover(list, mount->mnt_dir);
 		if (is_remote(mount->mnt_type) && strcmp(mount->mnt_dir, "/") &&
 		    strcmp(mount->mnt_dir, "/usr"))
 			leave_out(list, strdup(mount->mnt_dir), false);

@@ -28,6 +28,8 @@ struct left_out {
  * @left_out:	The directories to leave out.
  * @num_left_out: Their number.
  * @in_system:	list_add_system() is looking for files, all below @root.
+ * @real:	While a walk goes on, the real name of its top directory; NULL if unknown.
+ * @top_len:	The length of that directory's name; 0 for "/".
  * @no_right:	How many the caller may not read; each was reported.
  * @failed:	How many could not be read for another reason; each was reported.
  */
@@ -40,11 +42,14 @@ struct file_list {
 	struct left_out	*left_out;
 	size_t		num_left_out;
 	bool		in_system;
+	char		*real;
+	size_t		top_len;
 	size_t		no_right;
 	size_t		failed;
 };
 
 int list_set_root(struct file_list *list, const char *dir);
+bool list_leads_outside(const struct file_list *list, const char *name);
 void list_exclude(struct file_list *list, const char *dir);
 void list_leave_out_remote(struct file_list *list);
 void list_add_file(struct file_list *list, const char *name);

@@ -16,6 +16,8 @@
 #include "cache_list.h"
 #include "cache_system.h"
 #include "complain.h"
+#include "grow.h"
+#include "open_regular.h"
 
 /* The default of shells and of login. */
 #define DEFAULT_PATH \
@@ -24,6 +26,8 @@
 #define CONFIG		"/etc/ld.so.conf"
 /* An include that includes itself ends here. */
 #define MAX_INCLUDES	16
+/* Bytes in a configuration file. */
+#define MAX_CONFIG	(1 << 20)
 
 /*
  * All of /usr: some editors and browsers are in /usr/share.  On most systems, /bin, /lib and
@@ -127,18 +131,44 @@ static void config_read_line(struct file_list *list, char *line, int depth)
 	add_rooted(list, word, list_add_tree);
 }
 
+static ssize_t read_up_to(int fd, char *text, size_t room)
+{
+	size_t size = 0;
+	ssize_t got;
+
+	while (size < room && (got = read(fd, text + size, room - size)) > 0)
+		size += got;
+	return size;
+}
+
+/* Below another root directory, it may be anything. */
 static void config_read(struct file_list *list, const char *name, int depth)
 {
-	FILE *file = depth < MAX_INCLUDES ? fopen(name, "re") : NULL;
-	char *line = NULL;
-	size_t room = 0;
+	char *text, *rest, *line;
+	struct stat st;
+	ssize_t size;
+	int fd;
 
-	if (!file)
+	if (depth >= MAX_INCLUDES || list_leads_outside(list, name))
 		return;
-	while (getline(&line, &room, file) > 0)
-		config_read_line(list, line, depth);
-	free(line);
-	fclose(file);
+	fd = open_regular(name, 0, &st);
+	if (fd < 0) {
+		if (errno != ENOENT && errno != ENOTDIR)
+			complain(name, "%s; it is passed over", open_error(errno));
+		return;
+	}
+	text = require_memory(malloc(MAX_CONFIG + 1));
+	size = read_up_to(fd, text, MAX_CONFIG + 1);
+	close(fd);
+	if (size > MAX_CONFIG) {
+		list->failed++;
+		complain(name, "more than 1 MiB; it is passed over");
+	} else {
+		text[size] = '\0';
+		for (rest = text; (line = strsep(&rest, "\n"));)
+			config_read_line(list, line, depth);
+	}
+	free(text);
 }
 
 /**

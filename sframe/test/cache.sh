@@ -56,6 +56,7 @@ cache_cases() {
 	try cache-copies copies_are_written_once
 	try cache-all all_is_the_whole_system
 	try check-all check_all_takes_the_same_files
+	try cache-configuration configuration_of_another_system_may_be_anything
 	try cache-exclude excluded_directories_are_not_searched
 	if [ -c /dev/fuse ]; then
 		try_as_root cache-dead-server servers_that_are_down_do_not_stop_all

@@ -107,6 +107,15 @@ excluded_directories_are_not_searched() {
 			--exclude /usr > "$OUT/cache.out"
 		[ "$(grep -cE ' /(bin|usr)/' "$OUT/cache.out")" = 0 ]
 	fi
+	# However the DIRECTORY is written
+	cache "$root/usr/" --exclude "$root/usr/lib" --dry-run > "$OUT/cache.out"
+	lacks "$OUT/cache.out" "/usr/lib/"
+	(cd "$root" && cache usr --exclude "$root/usr/lib" --dry-run) > "$OUT/cache.out"
+	lacks "$OUT/cache.out" "usr/lib/"
+	has "$OUT/cache.out" "usr/bin/a"
+	echo /srv/ > "$root/etc/ld.so.conf"
+	cache --all --root "$root" --exclude /srv/libs --dry-run > "$OUT/cache.out"
+	lacks "$OUT/cache.out" "$root/srv/"
 	cache --quiet "$root/opt" "$root/usr/lib/plugins"
 	find "$OUT/cache" -name '*.v4' -exec touch -d yesterday {} +
 	prune --exclude "$root/opt" "$root" > "$OUT/cache.out"
@@ -131,6 +140,8 @@ with_dead_server() {
 }
 
 servers_that_are_down_do_not_stop_all() {
+	# shellcheck disable=SC2034 # object()
+	local NUMBER=0
 	local all=(timeout -s KILL 100 "$SFRAME" cache --cache-dir "$OUT/cache" --all --dry-run)
 
 	with_dead_server /usr/local "${all[@]}" --verbose > "$OUT/cache.out"
@@ -144,6 +155,43 @@ servers_that_are_down_do_not_stop_all() {
 		cp /usr/bin/xz /usr/local/own-xz; exec "$@"' x "${all[@]}" > "$OUT/cache.out"
 	lacks "$OUT/cache.out" "left out"
 	has "$OUT/cache.out" "would make the table of /usr/local/own-xz"
+	# A link to it, and a directory of the system that is a link
+	mkdir -p "$OUT/data/dead" "$OUT/data/bin"
+	object "$OUT/data/bin/of-data"
+	# shellcheck disable=SC2016 # the inner shell's
+	with_dead_server "$OUT/data/dead" sh -ec 'mount -t tmpfs none /usr/local
+		mkdir /usr/local/bin; ln -s "$1/dead/tool" /usr/local/bin/tool
+		ln -s "$1" /usr/local/sbin; shift
+		exec "$@"' x "$OUT/data" env PATH=/usr/local/sbin:/usr/local/bin:/usr/bin \
+		"${all[@]}" --verbose > "$OUT/cache.out"
+	has "$OUT/cache.out" "$OUT/data/dead: a file system of a server or a user"
+	# What is below a directory that another file system covers is not seen.
+	# shellcheck disable=SC2016 # the inner shell's
+	with_dead_server "$OUT/data/dead" sh -ec 'mount -t tmpfs none "$1"
+		mkdir "$1/dead"; cp /usr/bin/xz "$1/dead/seen-xz"; export PATH="$1/dead:$PATH"
+		shift; exec "$@"' x "$OUT/data" "${all[@]}" > "$OUT/cache.out"
+	has "$OUT/cache.out" "dead/seen-xz"
+}
+
+configuration_of_another_system_may_be_anything() {
+	local root=$OUT/system config=$OUT/system/etc/ld.so.conf
+	local all=(timeout -s KILL 60 "$SFRAME" cache --cache-dir "$OUT/cache" --all --dry-run
+		--root "$OUT/system")
+
+	make_system "$root"
+	rm -rf "$OUT/cache" "$config"
+	mkfifo "$config"
+	"${all[@]}" > "$OUT/cache.out" 2> "$OUT/cache.err"
+	has "$OUT/cache.err" "ld.so.conf: not a regular file; it is passed over"
+	has "$OUT/cache.out" "$root/usr/bin/a"
+	echo /srv/libs > "$OUT/outside.conf"
+	ln -sf "$OUT/outside.conf" "$config"
+	"${all[@]}" > "$OUT/cache.out"
+	lacks "$OUT/cache.out" "$root/srv/"
+	rm "$config"
+	head -c 2M /dev/zero > "$config"
+	status 1 "${all[@]}" > "$OUT/cache.out" 2> "$OUT/cache.err"
+	has "$OUT/cache.err" "ld.so.conf: more than 1 MiB; it is passed over"
 }
 
 check_all_takes_the_same_files() {
