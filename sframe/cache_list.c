@@ -153,8 +153,8 @@ static int open_inside(const struct file_list *list, const char *name)
  * @name:	The name, which begins with that of the list's root directory.
  *
  * A link may lead to this system.  Names do not show that: the root directory of a process may
- * be "/" by its link in /proc.  The name is used after this check, so whoever changes links
- * meanwhile can still lead outside.
+ * be "/" by its link in /proc.  The name is used after this check, so a process that changes
+ * links meanwhile can still lead outside.
  *
  * Return: whether it does, or cannot be opened.
  */
