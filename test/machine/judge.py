@@ -14,7 +14,7 @@ usage: judge.py perf TEXT [OPTION...]
 
 A program begins in the function at its ELF entry, and a thread where the result of its function
 goes to exit(): neither has a symbol in Debian's files.  No stack is to be had between two
-programs, in execve(), nor from a process that has given its memory back: they may be 2 % of all.
+programs, in execve(), nor from a process that has given its memory back: they may be 2 in 100.
 
 Exit status: 0 passed, 1 failed, 2 usage.
 """
