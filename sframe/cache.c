@@ -395,7 +395,7 @@ static enum outcome fill_found(struct fill *fill, struct reader *reader,
 	case OBJECT_NO_CFI:
 		if (wanted->own != OWN_COPIED)
 			return wanted->own == OWN_BAD ? BAD_OWN : NO_CFI;
-		/* fallthrough */
+		__attribute__((fallthrough));
 	case OBJECT_OK:
 		return cache_can_name(wanted->head.build_id_size) ?
 		       fill_in(fill, reader, obj, wanted) : NO_BUILD_ID;

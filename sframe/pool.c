@@ -158,7 +158,7 @@ static int pool_end(struct worker *worker)
  */
 static void pool_start(struct pool *pool, struct worker *worker, struct job *job)
 {
-	void (*old)(int);
+	sighandler_t old;
 
 	if (!worker->pid)
 		pool_fork(pool, worker);
