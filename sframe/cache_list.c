@@ -23,29 +23,14 @@
 #include "cache_list.h"
 #include "complain.h"
 #include "grow.h"
+#include "identity.h"
 #include "open_regular.h"
+#include "text.h"
 
 /* Somebody may rename without end. */
 #define MAX_TRIES	100
 /* As the kernel's limit. */
 #define MAX_LINKS	40
-
-/* Identifies a file, whatever its name. */
-struct identity {
-	dev_t	device;
-	ino_t	inode;
-};
-
-static int compare_identity(const void *left, const void *right)
-{
-	const struct identity *a = left, *b = right;
-
-	if (a->device != b->device)
-		return a->device < b->device ? -1 : 1;
-	if (a->inode != b->inode)
-		return a->inode < b->inode ? -1 : 1;
-	return 0;
-}
 
 static bool is_new(struct file_list *list, const struct stat *st)
 {
@@ -255,10 +240,10 @@ static char *resolve(struct file_list *list, const char *name)
 		cut_last(path);
 		if (*target == '/')
 			*path = '\0';
-		if (asprintf(&next, "%s%s", target, end) < 0)
-			next = require_memory(NULL);
+		next = text_format("%s%s", target, end);
 		free(rest);
-		rest = end = next;
+		rest = next;
+		end = next;
 	}
 	free(rest);
 	errno = error;
@@ -268,14 +253,10 @@ static char *resolve(struct file_list *list, const char *name)
 /* Return @name, which a walk has come to, below the real name of the walk's top directory. */
 static char *real_name(const struct file_list *list, const char *name)
 {
-	const char *real = list->real ?: "";
-	char *whole;
-
 	if (!list->real)
-		return require_memory(strdup(name));
-	if (asprintf(&whole, "%s%s", strcmp(real, "/") ? real : "", name + list->top_len) < 0)
-		whole = require_memory(NULL);
-	return whole;
+		return text_format("%s", name);
+	return text_format("%s%s", strcmp(list->real, "/") ? list->real : "",
+			   name + list->top_len);
 }
 
 static bool is_entry_left_out(struct file_list *list, const char *name)
@@ -355,8 +336,7 @@ static void walk_names(struct file_list *list, const char *dir, enum depth depth
 		const char *last = entries[i]->d_name;
 
 		if (strcmp(last, ".") && strcmp(last, "..")) {
-			if (asprintf(&name, "%s/%s", strcmp(dir, "/") ? dir : "", last) < 0)
-				name = require_memory(NULL);
+			name = text_format("%s/%s", strcmp(dir, "/") ? dir : "", last);
 			walk_entry(list, name, depth);
 			free(name);
 		}
@@ -415,10 +395,8 @@ static void leave_out(struct file_list *list, char *dir, bool excluded)
  */
 void list_exclude(struct file_list *list, const char *dir)
 {
-	char *name;
+	char *name = text_format("%s%s", list->root ?: "", dir);
 
-	if (asprintf(&name, "%s%s", list->root ?: "", dir) < 0)
-		name = require_memory(NULL);
 	for (size_t len = strlen(name); len > 1 && name[len - 1] == '/'; len--)
 		name[len - 1] = '\0';
 	leave_out(list, name, true);

@@ -8,7 +8,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <search.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +16,9 @@
 #include <unistd.h>
 
 #include "grow.h"
+#include "identity.h"
 #include "mapped.h"
+#include "text.h"
 
 #define DELETED	" (deleted)"
 
@@ -32,34 +33,9 @@ struct line {
 
 /* A node of the tree that finds a file; the array of files moves as it grows. */
 struct place {
-	dev_t		device;
-	uintmax_t	inode;
+	struct identity	id;
 	size_t		at;
 };
-
-static int compare_places(const void *left, const void *right)
-{
-	const struct place *a = left, *b = right;
-
-	if (a->device != b->device)
-		return a->device < b->device ? -1 : 1;
-	if (a->inode != b->inode)
-		return a->inode < b->inode ? -1 : 1;
-	return 0;
-}
-
-__attribute__((format(printf, 1, 2)))
-static char *format_text(const char *format, ...)
-{
-	va_list args;
-	char *text;
-	int ret;
-
-	va_start(args, format);
-	ret = vasprintf(&text, format, args);
-	va_end(args);
-	return require_memory(ret < 0 ? NULL : text);
-}
 
 /**
  * mapped_is() - whether two pairs of device and inode may be one file
@@ -96,8 +72,8 @@ static bool name_is(const char *name, dev_t device, uintmax_t inode)
  */
 struct mapped_file *mapped_find(const struct mapped *mapped, dev_t device, uintmax_t inode)
 {
-	const struct place place = { .device = device, .inode = inode };
-	struct place **found = tfind(&place, &mapped->places, compare_places);
+	const struct identity id = { .device = device, .inode = inode };
+	struct place **found = tfind(&id, &mapped->places, compare_identity);
 
 	return found ? &mapped->files[(*found)->at] : NULL;
 }
@@ -114,8 +90,8 @@ static struct mapped_file *mapped_add(struct mapped *mapped, dev_t device, uintm
 		mapped->files = require_memory(reallocarray(mapped->files, 2 * mapped->count + 1,
 							    sizeof(*mapped->files)));
 	place = require_memory(malloc(sizeof(*place)));
-	*place = (struct place){ .device = device, .inode = inode, .at = mapped->count };
-	require_memory(tsearch(place, &mapped->places, compare_places));
+	*place = (struct place){ .id = { .device = device, .inode = inode }, .at = mapped->count };
+	require_memory(tsearch(place, &mapped->places, compare_identity));
 	file = &mapped->files[mapped->count++];
 	*file = (struct mapped_file){ .device = device, .inode = inode };
 	return file;
@@ -135,16 +111,16 @@ static bool is_deleted(const char *name, const struct line *line)
  */
 static char *name_to_open(pid_t pid, const struct line *line)
 {
-	char *name = format_text("%s", line->name);
+	char *name = text_format("%s", line->name);
 
 	if (name_is(name, line->device, line->inode))
 		return name;
 	free(name);
-	name = format_text("/proc/%d/map_files/%lx-%lx", pid, line->start, line->end);
+	name = text_format("/proc/%d/map_files/%lx-%lx", pid, line->start, line->end);
 	if (name_is(name, line->device, line->inode))
 		return name;
 	free(name);
-	name = format_text("/proc/%d/root%s", pid, line->name);
+	name = text_format("/proc/%d/root%s", pid, line->name);
 	if (name_is(name, line->device, line->inode))
 		return name;
 	free(name);
@@ -162,7 +138,7 @@ static void add_line(struct mapped *mapped, pid_t pid, struct line *line)
 		file->deleted = is_deleted(line->name, line);
 		if (file->deleted)
 			line->name[strlen(line->name) - strlen(DELETED)] = '\0';
-		file->name = format_text("%s", line->name);
+		file->name = text_format("%s", line->name);
 	}
 	if (!file->open)
 		file->open = name_to_open(pid, line);
@@ -200,7 +176,7 @@ static bool is_made_by_program(const struct line *line)
  */
 int mapped_add_process(struct mapped *mapped, pid_t pid)
 {
-	char *name = format_text("/proc/%d/maps", pid), *text = NULL;
+	char *name = text_format("/proc/%d/maps", pid), *text = NULL;
 	FILE *maps = fopen(name, "re");
 	int error = errno;
 	struct line line;
@@ -269,8 +245,8 @@ void mapped_add_opened(struct mapped *mapped, const char *name, dev_t device, ui
 
 	if (file->name)
 		return;
-	file->name = format_text("%s", name);
-	file->open = format_text("%s", name);
+	file->name = text_format("%s", name);
+	file->open = text_format("%s", name);
 }
 
 /**

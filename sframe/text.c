@@ -75,6 +75,30 @@ void text_print(const char *text)
 	free(copy);
 }
 
+static char *format_list(const char *format, va_list args)
+{
+	char *text;
+
+	return require_memory(vasprintf(&text, format, args) < 0 ? NULL : text);
+}
+
+/**
+ * text_format() - make text; out of memory ends the program
+ * @format:	As for printf().
+ *
+ * Return: the text, which the caller frees.
+ */
+char *text_format(const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	text = format_list(format, args);
+	va_end(args);
+	return text;
+}
+
 /**
  * text_line() - print a line without control characters
  * @format:	The line, without the newline at its end.
@@ -83,12 +107,11 @@ void text_line(const char *format, ...)
 {
 	va_list args;
 	char *text;
-	int ret;
 
 	va_start(args, format);
-	ret = vasprintf(&text, format, args);
+	text = format_list(format, args);
 	va_end(args);
-	text_clean(require_memory(ret < 0 ? NULL : text));
+	text_clean(text);
 	puts(text);
 	free(text);
 }

@@ -5,6 +5,8 @@
 void text_clean(char *text);
 void text_print(const char *text);
 __attribute__((format(printf, 1, 2)))
+char *text_format(const char *format, ...);
+__attribute__((format(printf, 1, 2)))
 void text_line(const char *format, ...);
 void text_print_json(const char *text);
 
