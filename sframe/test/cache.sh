@@ -63,6 +63,11 @@ cache_cases() {
 	else
 		skip cache-dead-server "the kernel has no FUSE"
 	fi
+	if grep -qw autofs /proc/filesystems; then
+		try_as_root cache-automounted automounted_directories_are_read
+	else
+		skip cache-automounted "the kernel has no autofs"
+	fi
 	try_as_root cache-files-of-others files_of_others_are_not_for_all
 	try_as_root cache-files-of-media files_of_media_are_not_for_all
 	try_as_root cache-forged forged_table_gives_way_to_the_systems
