@@ -138,7 +138,7 @@ files_of_containers_are_not_for_all() {
 
 # The link /proc/PID/root has a name that means another directory to the caller, or none.
 all_reads_the_root_of_a_process() {
-	local dir=$OUT/other-root program=$OUT/container-program pid tries
+	local dir=$OUT/other-root program=$OUT/container-program pid tries root
 	# shellcheck disable=SC2034 # object()
 	local NUMBER=0
 
@@ -161,13 +161,14 @@ all_reads_the_root_of_a_process() {
 		[[ "$(readlink "/proc/$pid/exe")" != */usr/bin/program ]] || break
 		sleep 0.01
 	done
-	cache --dry-run --all --root "/proc/$pid/root/" > "$OUT/dry.out" 2>&1 || true
-	cache --all --root "/proc/$pid/root" > "$OUT/cache.out" 2>&1 || true
+	root=/proc/$pid/root
+	cache --dry-run --all --root "$root/" > "$OUT/dry.out" 2>&1 || true
+	cache --all --root "$root" > "$OUT/cache.out" 2>&1 || true
 	status 1 cache --all --root "/proc/$pid/exe" 2> "$OUT/cache.err"
 	kill $pid
 	wait $pid || true
 	cat "$OUT/dry.out"
-	has "$OUT/dry.out" "would make the table of /proc/$pid/root/srv/libs/program"
+	has "$OUT/dry.out" "would make the table of $root/srv/libs/program"
 	has "$OUT/dry.out" ": 2 files: 2 would be written"
 	has "$OUT/cache.out" ": 2 files: 1 written"
 	has "$OUT/cache.err" "Not a directory; --root takes a directory"
