@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/complain.h"
 #include "command.h"
-#include "complain.h"
 #include "sframe_format.h"
-#include "table_file.h"
+#include "table/file.h"
 
 static const char help[] =
 "usage: sframe dump [OPTION]... FILE...\n"

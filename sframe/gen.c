@@ -7,12 +7,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cfi_read.h"
+#include "base/complain.h"
+#include "base/options.h"
+#include "base/text.h"
+#include "cfi/read.h"
 #include "command.h"
-#include "complain.h"
-#include "options.h"
-#include "table_file.h"
-#include "text.h"
+#include "table/file.h"
 
 static const char help[] =
 "usage: sframe gen [OPTION]... FILE...\n"

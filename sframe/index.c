@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cache_index.h"
+#include "base/complain.h"
+#include "base/text.h"
+#include "cache/index.h"
 #include "command.h"
-#include "complain.h"
-#include "text.h"
 
 static const char help[] =
 "usage: sframe index [OPTION]... DIR...\n"

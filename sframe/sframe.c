@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/complain.h"
 #include "command.h"
-#include "complain.h"
-#include "sframe_file.h"
+#include "base/sframe_file.h"
 
 static const char help[] =
 "usage: sframe COMMAND [OPTION]... [FILE]...\n"

@@ -15,11 +15,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cfi_read.h"
-#include "check_compare.h"
-#include "complain.h"
-#include "own_table.h"
-#include "table_file.h"
+#include "base/complain.h"
+#include "cfi/read.h"
+#include "check/compare.h"
+#include "table/file.h"
+#include "table/own.h"
 
 /* libdw runs a function's instructions again for each of its rows. */
 #define MAX_COMPARED_ROWS	300

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _SFRAME_OPTIONS_H
+#define _SFRAME_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "base/sframe_file.h"
+
+bool parse_format(const char *text, enum format *format);
+bool parse_number(const char *text, unsigned int max, unsigned int *to);
+
+#endif /* _SFRAME_OPTIONS_H */

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * How a process registers a split table that the kernel does not find: check that @build_id
+ * is the object's build-id.  Map @table_size bytes from @table_offset read-only at
+ * @table_vaddr + bias, where bias is the difference between the object's addresses in memory
+ * and in the file (l_addr of its link map).  Register the table and each of @text with the
+ * kernel, adding bias.
+ *
+ * The start of a function is relative to its own field in the table, so a table is valid at
+ * one distance from its object only.  By default, the table lies 1 GiB below the object's
+ * lowest address.  Objects do not overlap, so their tables do not overlap either, as long as
+ * a table is not longer than its object.  Below a program at fixed addresses there is no
+ * room; its table lies 1 GiB above its end, where only a very large heap reaches it.  If the
+ * addresses are in use (map with MAP_FIXED_NOREPLACE), copy the table to another place and
+ * add (table_vaddr + bias - place) to each function's start.
+ *
+ * Tables of version 1 may lack functions of .debug_frame.
+ */
+#ifndef _SFRAME_FILE_H
+#define _SFRAME_FILE_H
+
+#include "uapi/linux/sframe_file.h"
+
+enum format {
+	FORMAT_V2 = 2,
+	FORMAT_V3 = 3,
+	FORMAT_DEFAULT = FORMAT_V3,
+};
+
+/*
+ * The tool's own note is in the first page, after the largest header.  The kernel does not
+ * read it, and a file of another maker may have none.
+ */
+#define SFRAME_NOTE_OFFSET	2048
+#define SFRAME_NOTE_MAGIC	"SFRMNOTE"
+
+/* sframe_note::flags: the object was not one of the system's; see cache_look(). */
+#define SFRAME_NOTE_OUTSIDE	0x1
+
+/**
+ * struct sframe_note - what the tool notes about a table
+ * @magic:	SFRAME_NOTE_MAGIC, without a terminating zero.
+ * @flags:	SFRAME_NOTE_* flags.
+ * @reserved:	0
+ * @sha256:	SHA-256 of the table.
+ */
+struct sframe_note {
+	char	magic[8];
+	__u32	flags;
+	__u32	reserved;
+	__u8	sha256[32];
+};
+
+_Static_assert(sizeof(struct sframe_file) <= SFRAME_NOTE_OFFSET,
+	       "the note is after the header");
+_Static_assert(SFRAME_NOTE_OFFSET + sizeof(struct sframe_note) <= SFRAME_FILE_TABLE,
+	       "the note is before the table");
+
+#endif /* _SFRAME_FILE_H */

@@ -1,0 +1,495 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Makes a table in memory and compares it with .eh_frame, row by row.
+ *
+ * The tool's reader and the kernel's table.c read the table.  libdw reads .eh_frame, and
+ * not the code that made the table.  At the first, middle and last byte of each of libdw's
+ * rows, both sides unwind a machine with invented registers and memory.  They find the same
+ * caller only if they use the same rules.
+ *
+ * On a hostile file, libdw may take any amount of time and memory: it runs a function's
+ * instructions again for each row, and allocates as many registers as they name.  So
+ * base/pool.c runs this in a process of its own and limits both.  "sframe gen" needs no such
+ * process: there, libdw only finds the entries.
+ */
+#include <elfutils/libdw.h>
+#include <errno.h>
+#include <gelf.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <linux/err.h>
+#include <linux/gfp_types.h>
+
+#include "base/text.h"
+#include "cfi/read.h"
+#include "check/compare.h"
+#include "check/eval.h"
+#include "table.h"
+#include "table/sframe_table.h"
+
+/* An arbitrary load address: a table must not depend on it. */
+#define BIAS		0x100000000000ULL
+/* How many bytes of a row to compare at most, if each may have its own rule. */
+#define MAX_STEPS	65536
+
+struct comparison {
+	const struct check_options *options;
+	const struct object	*obj;
+	const struct cfi	*cfi;
+	const struct plan	*plan;
+	const struct gap	*gap;		/* the first that ends after the pc */
+	struct table		table;
+	/* By executable segment; NULL if the table has no function there. */
+	struct unwind_table	*kernel[SFRAME_FILE_MAX_TEXT];
+	Dwarf_CFI		*eh_frame;
+	Dwarf_CFI		*debug_frame;
+	const struct report	*report;
+	struct tally		*tally;
+	size_t			function;
+};
+
+static bool kernel_open(struct comparison *cmp, const struct image *image)
+{
+	for (u32 i = 0; i < cmp->obj->num_text; i++) {
+		const struct sframe_file_text *text = &cmp->obj->text[i];
+		struct unwind_table_source source = {
+			.bytes = image->bytes,
+			.len = image->size,
+			.start = image->vaddr,
+			.text_start = text->vaddr,
+			.text_end = text->vaddr + text->size,
+			.private_rules = image->private_rules,
+		};
+		struct unwind_table *table = unwind_table_build(&source, 0, GFP_KERNEL);
+
+		if (!IS_ERR(table))
+			cmp->kernel[i] = table;
+		else if (PTR_ERR(table) != -ENOENT)
+			return false;
+	}
+	return true;
+}
+
+static void kernel_close(struct comparison *cmp)
+{
+	for (u32 i = 0; i < cmp->obj->num_text; i++) {
+		unwind_table_free(cmp->kernel[i]);
+		cmp->kernel[i] = NULL;
+	}
+}
+
+static struct rule rule_of_kernel(const struct sframe_rule *rule)
+{
+	if (rule->base == SFRAME_BASE_SAME)
+		return (struct rule){ .kind = RULE_SAME };
+	if (rule->base == SFRAME_BASE_UNKNOWN)
+		return (struct rule){ .kind = RULE_UNDEFINED };
+	return (struct rule){
+		.kind = rule->deref ? RULE_MEMORY : RULE_VALUE,
+		.base = rule->base == SFRAME_BASE_CFA ? REG_CFA : rule->base,
+		.offset = rule->offset,
+	};
+}
+
+/* Return the kernel's row for @pc, or NULL. */
+static const struct sframe_row *kernel_look(const struct comparison *cmp, u64 pc)
+{
+	const struct sframe_row *row;
+
+	for (u32 i = 0; i < cmp->obj->num_text; i++) {
+		const struct sframe_file_text *text = &cmp->obj->text[i];
+
+		if (cmp->kernel[i] && pc >= text->vaddr && pc - text->vaddr < text->size)
+			return unwind_table_find(cmp->kernel[i], pc - text->vaddr, &row) ?
+			       NULL : row;
+	}
+	return NULL;
+}
+
+static int kernel_find(const struct comparison *cmp, u64 pc, struct row *row,
+		       bool *signal)
+{
+	const struct sframe_row *found = kernel_look(cmp, pc);
+
+	if (!found)
+		return -ENOENT;
+	*row = (struct row){
+		.cfa = rule_of_kernel(&found->cfa),
+		.ra = rule_of_kernel(&found->ra),
+		.fp = rule_of_kernel(&found->fp),
+	};
+	row->cfa.add = found->cfa_add;
+	if (found->outermost)
+		row->ra.kind = RULE_UNDEFINED;
+	*signal = found->signal;
+	return 0;
+}
+
+/* Whether @pc is in the alignment between the current function and the next one. */
+static bool is_padding(const struct comparison *cmp, u64 pc)
+{
+	const struct function *f = &cmp->cfi->functions[cmp->function];
+	u64 end = f->start + f->size;
+
+	if (cmp->function + 1 == cmp->cfi->num_functions)
+		return false;
+	return pc >= end && pc < f[1].start && f[1].start % CODE_ALIGNMENT == 0 &&
+	       f[1].start - end < CODE_ALIGNMENT;
+}
+
+/* Find the table's row for @pc.  Only version 3 sets @signal. */
+static int find_row(struct comparison *cmp, u64 pc, struct row *row,
+		    bool *signal)
+{
+	int ret = table_find(&cmp->table, pc + BIAS, row, signal), ret2;
+	bool signal_again = false;
+	struct row again;
+
+	ret2 = kernel_find(cmp, pc, &again, &signal_again);
+	if (ret == -ENOENT && !ret2 && is_padding(cmp, pc))
+		return ret;
+	/* Both readers of the table have to agree. */
+	if (ret != ret2 || (!ret && (!row_equal(row, &again) ||
+				     *signal != signal_again)))
+		return -EBADMSG;
+	return ret;
+}
+
+static bool same_caller(u64 pc, Dwarf_Frame *frame, const struct row *row)
+{
+	struct caller want, got;
+	struct machine m;
+
+	for (u64 seed = 1; seed <= 2; seed++) {
+		machine_make(&m, pc, seed);
+		if (!eval_frame(&m, frame, &want))
+			return false;
+		eval_row(&m, row, &got);
+		if (!caller_equal(&want, &got))
+			return false;
+	}
+	return true;
+}
+
+/* Whether the plan leaves out @pc, which is in the current function. */
+static bool in_gap(struct comparison *cmp, u64 pc)
+{
+	const struct gap *end;
+
+	if (!cmp->plan->num_gaps)
+		return false;
+	end = cmp->plan->gaps + cmp->plan->num_gaps;
+	while (cmp->gap < end && (cmp->gap->function < cmp->function ||
+				  (cmp->gap->function == cmp->function &&
+				   pc >= cmp->gap->start + cmp->gap->size)))
+		cmp->gap++;
+	return cmp->gap < end && cmp->gap->function == cmp->function &&
+	       pc >= cmp->gap->start;
+}
+
+enum verdict { EQUAL, LEFT_OUT, DIFFERING };
+
+static enum verdict compare_at(struct comparison *cmp, u64 pc,
+			       Dwarf_Frame *frame, bool want_signal)
+{
+	bool signal = false;
+	struct row row;
+	int ret = find_row(cmp, pc, &row, &signal);
+
+	if (in_gap(cmp, pc))
+		return ret == -ENOENT ? LEFT_OUT : DIFFERING;
+	if (ret)
+		return DIFFERING;
+	if (cmp->plan->format == FORMAT_V3 && signal != want_signal)
+		return DIFFERING;
+	return same_caller(pc, frame, &row) ? EQUAL : DIFFERING;
+}
+
+/* The value of an expression may depend on the instruction, as in a PLT. */
+static bool has_expression(Dwarf_Frame *frame)
+{
+	Dwarf_Op *ops;
+	size_t count;
+
+	return !dwarf_frame_cfa(frame, &ops, &count) && count > 2;
+}
+
+static enum verdict compare_row(struct comparison *cmp, u64 start, u64 end,
+				Dwarf_Frame *frame, bool signal)
+{
+	u64 middle = (end - start) / 2, step = middle ? middle : 1;
+	enum verdict verdict;
+	u64 pc;
+
+	/* An odd step reaches each byte of the 16-byte stubs; few rows need more than 1. */
+	if (has_expression(frame))
+		step = (end - start) / MAX_STEPS | 1;
+	if (cmp->options->every_byte)
+		step = 1;
+	verdict = compare_at(cmp, start, frame, signal);
+	for (pc = start + step; pc < end - 1; pc += step)
+		if (compare_at(cmp, pc, frame, signal) != verdict)
+			return DIFFERING;
+	if (end - start > 1 &&
+	    compare_at(cmp, end - 1, frame, signal) != verdict)
+		return DIFFERING;
+	return verdict;
+}
+
+static void count_row(struct comparison *cmp, enum verdict verdict, u64 start,
+		      u64 end)
+{
+	cmp->tally->rows++;
+	if (verdict == EQUAL) {
+		cmp->tally->equal++;
+	} else if (verdict == DIFFERING) {
+		cmp->tally->differing++;
+		if (cmp->options->verbose)
+			text_line("%s: v%d: %#" PRIx64 "..%#" PRIx64 " differs",
+				  cmp->obj->name, cmp->plan->format, start, end);
+	}
+}
+
+/* Where libdw cannot read a row, the table must not have one. */
+static u64 compare_unreadable(struct comparison *cmp, u64 pc, u64 end)
+{
+	bool signal = false;
+	struct row row;
+
+	if (in_gap(cmp, pc) && find_row(cmp, pc, &row, &signal) == -ENOENT) {
+		u64 gap_end = cmp->gap->start + cmp->gap->size;
+
+		count_row(cmp, LEFT_OUT, pc, gap_end);
+		return gap_end < end ? gap_end : end;
+	}
+	count_row(cmp, DIFFERING, pc, end);
+	return end;
+}
+
+static u64 compare_one(struct comparison *cmp, u64 pc, u64 function_end,
+		       Dwarf_CFI *source)
+{
+	Dwarf_Frame *frame = NULL;
+	Dwarf_Addr start, end;
+	bool signal;
+
+	if (!source || dwarf_cfi_addrframe(source, pc, &frame))
+		return compare_unreadable(cmp, pc, function_end);
+	if (dwarf_frame_info(frame, &start, &end, &signal) < 0 ||
+	    start > pc || end <= pc) {
+		free(frame);
+		return compare_unreadable(cmp, pc, function_end);
+	}
+	if (end > function_end)
+		end = function_end;
+	count_row(cmp, compare_row(cmp, pc, end, frame, signal), pc, end);
+	free(frame);
+	return end;
+}
+
+/* Between a function and the next one, the table must have no row. */
+static void compare_after(struct comparison *cmp, const struct function *f)
+{
+	bool is_last = cmp->function + 1 == cmp->cfi->num_functions;
+	u64 end = f->start + f->size, last = is_last ? end : f[1].start - 1;
+	bool signal = false;
+	struct row row;
+
+	if (!is_last && f[1].start <= end)
+		return;
+	if (find_row(cmp, end, &row, &signal) != -ENOENT ||
+	    find_row(cmp, last, &row, &signal) != -ENOENT)
+		count_row(cmp, DIFFERING, end, last + 1);
+}
+
+static void compare_function(struct comparison *cmp)
+{
+	const struct function *f = &cmp->cfi->functions[cmp->function];
+	Dwarf_CFI *source = f->debug ? cmp->debug_frame : cmp->eh_frame;
+	u64 pc = f->start, end = f->start + f->size;
+
+	/* It has no rows to compare, and its addresses may be wrong. */
+	if (f->cause)
+		return;
+	while (pc < end)
+		pc = compare_one(cmp, pc, end, source);
+	compare_after(cmp, f);
+}
+
+static const char *symbol_in(const struct object *obj, u64 address,
+			     u32 section)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr shdr;
+
+	while ((scn = elf_nextscn(obj->elf, scn))) {
+		Elf_Data *data;
+		GElf_Sym sym;
+
+		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type != section)
+			continue;
+		data = elf_getdata(scn, NULL);
+		for (int i = 0; data && gelf_getsym(data, i, &sym); i++)
+			if (sym.st_value == address && sym.st_name &&
+			    GELF_ST_TYPE(sym.st_info) != STT_SECTION)
+				return elf_strptr(obj->elf, shdr.sh_link,
+						  sym.st_name);
+	}
+	return NULL;
+}
+
+static void name_gap(const struct comparison *cmp, const struct gap *gap)
+{
+	u64 start = cmp->cfi->functions[gap->function].start;
+	const char *name = symbol_in(cmp->obj, start, SHT_SYMTAB);
+
+	if (!name)
+		name = symbol_in(cmp->obj, start, SHT_DYNSYM);
+	text_line("%s: v%d: %s at %#" PRIx64 ": %#" PRIx64 "..%#" PRIx64 ": %s",
+		  cmp->obj->name, cmp->plan->format, name ? name : "function",
+		  start, gap->start, gap->start + gap->size,
+		  cause_name(gap->cause));
+}
+
+static u64 functions_of(const struct entries *entries)
+{
+	return entries->all - entries->empty - entries->repeated;
+}
+
+static void count_gaps(struct comparison *cmp)
+{
+	struct tally *tally = cmp->tally;
+	size_t counted = ~0UL;
+
+	/* The sections' entries are the whole; the reader's entries are the covered part. */
+	tally->functions = functions_of(&cmp->report->entries);
+	tally->bytes = cmp->report->entries.bytes;
+	tally->covered = functions_of(&cmp->report->known);
+	tally->covered_bytes = cmp->report->known.bytes;
+	for (size_t i = 0; i < cmp->plan->num_gaps; i++) {
+		const struct gap *gap = &cmp->plan->gaps[i];
+
+		tally->cause_bytes[gap->cause] += gap->size;
+		tally->covered_bytes -= gap->size;
+		if (gap->function != counted) {
+			tally->cause_functions[gap->cause]++;
+			tally->covered--;
+		}
+		counted = gap->function;
+		if (cmp->options->verbose)
+			name_gap(cmp, gap);
+	}
+}
+
+static const char *compare_table(struct comparison *cmp)
+{
+	struct image image;
+	const char *error;
+
+	if (!image_make(&image, cmp->plan)) {
+		image_free(&image);
+		return "the table is too large for its format";
+	}
+	error = table_open(&cmp->table, image.bytes, image.size,
+			   image.vaddr + BIAS);
+	if (!error && !kernel_open(cmp, &image))
+		error = "the kernel refuses the table";
+	cmp->tally->table_size = image.size;
+	cmp->gap = cmp->plan->gaps;
+	for (cmp->function = 0;
+	     !error && cmp->function < cmp->cfi->num_functions; cmp->function++)
+		compare_function(cmp);
+	count_gaps(cmp);
+	kernel_close(cmp);
+	image_free(&image);
+	return error;
+}
+
+static struct entries known_entries(const struct cfi *cfi)
+{
+	struct entries known = {
+		.all = cfi->num_functions + cfi->empty + cfi->repeated,
+		.empty = cfi->empty,
+		.repeated = cfi->repeated,
+	};
+
+	for (size_t i = 0; i < cfi->num_functions; i++)
+		known.bytes += cfi->functions[i].size;
+	return known;
+}
+
+static const char *check_formats(const struct object *obj,
+				 const struct cfi *cfi,
+				 const struct check_options *options,
+				 struct report *report)
+{
+	Dwarf *dwarf = obj->debug_frame.data ?
+		       dwarf_begin_elf(obj->elf, DWARF_C_READ, NULL) : NULL;
+	struct comparison cmp = {
+		.options = options,
+		.obj = obj,
+		.cfi = cfi,
+		.eh_frame = dwarf_getcfi_elf(obj->elf),
+		.debug_frame = dwarf ? dwarf_getcfi(dwarf) : NULL,
+		.report = report,
+	};
+	const char *error = NULL;
+
+	entries_count(obj, cmp.eh_frame, &report->entries);
+	report->known = known_entries(cfi);
+	for (int i = 0; i < NUM_FORMATS && !error; i++) {
+		struct plan plan;
+
+		if (!options->asked[i])
+			continue;
+		plan_make(&plan, cfi, FORMAT_V2 + i, plan_vaddr(obj));
+		cmp.plan = &plan;
+		cmp.tally = &report->tally[i];
+		error = compare_table(&cmp);
+		report->asked[i] = true;
+		plan_free(&plan);
+	}
+	if (cmp.eh_frame)
+		dwarf_cfi_end(cmp.eh_frame);
+	if (dwarf)
+		dwarf_end(dwarf);
+	return error;
+}
+
+/**
+ * check_file() - compare tables for one file with its .eh_frame
+ * @name:	The file.
+ * @options:	What to compare, and how.
+ * @report:	Filled in.
+ */
+void check_file(const char *name, const struct check_options *options,
+		struct report *report)
+{
+	struct object obj;
+	struct cfi cfi = { };
+	const char *error;
+
+	memset(report, 0, sizeof(*report));
+	report->state = object_open(&obj, name);
+	report->file_size = obj.file_size;
+	error = obj.error;
+	if (!report->state) {
+		if (obj.eh_frame.data)
+			report->cfi_size += obj.eh_frame.data->d_size;
+		if (obj.debug_frame.data)
+			report->cfi_size += obj.debug_frame.data->d_size;
+		if (!cfi_read(&obj, &cfi))
+			error = cfi.error;
+		else
+			error = check_formats(&obj, &cfi, options, report);
+		if (error)
+			report->state = OBJECT_DAMAGED;
+	}
+	if (error)
+		snprintf(report->error, sizeof(report->error), "%s", error);
+	cfi_free(&cfi);
+	object_close(&obj);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _SFRAME_CHECK_COMPARE_H
+#define _SFRAME_CHECK_COMPARE_H
+
+#include "check/report.h"
+
+/**
+ * struct check_options - what to compare, and what to print
+ * @asked:	Formats to check.
+ * @verbose:	Name the functions that are left out, and rows that differ.
+ * @every_byte:	Compare at each byte of code.
+ */
+struct check_options {
+	bool		asked[NUM_FORMATS];
+	bool		verbose;
+	bool		every_byte;
+};
+
+void check_file(const char *name, const struct check_options *options,
+		struct report *report);
+
+#endif /* _SFRAME_CHECK_COMPARE_H */

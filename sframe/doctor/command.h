@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _SFRAME_DOCTOR_COMMAND_H
+#define _SFRAME_DOCTOR_COMMAND_H
+
+#include "cache/mapped.h"
+
+void command_add(struct mapped *mapped, const char *name);
+
+#endif /* _SFRAME_DOCTOR_COMMAND_H */

@@ -1,9 +1,0 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-#ifndef _SFRAME_DOCTOR_COMMAND_H
-#define _SFRAME_DOCTOR_COMMAND_H
-
-#include "mapped.h"
-
-void command_add(struct mapped *mapped, const char *name);
-
-#endif /* _SFRAME_DOCTOR_COMMAND_H */

@@ -1,9 +1,0 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-#ifndef _SFRAME_DOCTOR_LINKER_H
-#define _SFRAME_DOCTOR_LINKER_H
-
-#include "mapped.h"
-
-void linker_add(struct mapped *mapped, const char *file);
-
-#endif /* _SFRAME_DOCTOR_LINKER_H */
