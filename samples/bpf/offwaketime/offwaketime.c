@@ -13,11 +13,14 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/types.h>
+#include <locale.h>
 #include <search.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <wchar.h>
+#include <wctype.h>
 
 #include "offwaketime.h"
 #include "offwaketime.skel.h"
@@ -227,9 +230,10 @@ static bool has_stack(__u64 tgid, __u64 stack)
 	file = fopen(path, "r");
 	if (!file)
 		return false;
-	at = fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
+	fread(line, 1, sizeof(line) - 1, file);
 	fclose(file);
-	/* startstack is the field 28, and the name, which may have blanks, is 2. */
+	/* startstack is the field 28, and the name, which may have blanks and newlines, is 2. */
+	at = strrchr(line, ')');
 	for (int field = 2; at && field < 28; field++)
 		at = strchr(at + 1, ' ');
 	return at && strtoull(at, NULL, 10) == stack;
@@ -267,6 +271,30 @@ static int on_note(void *context, void *data, size_t size)
 	return 0;
 }
 
+/*
+ * Names are what their owners want: also control characters, which a terminal obeys, and the
+ * separator of frames.  They become '?'.
+ */
+static void print_name(const char *name)
+{
+	size_t left = strlen(name), len;
+	mbstate_t state;
+	wchar_t letter;
+
+	for (; left; name += len, left -= len) {
+		memset(&state, 0, sizeof(state));
+		len = mbrtowc(&letter, name, left, &state);
+		if (len > left) {
+			len = 1;
+			letter = L'\0';
+		}
+		if (letter == L';' || !iswprint(letter))
+			putchar('?');
+		else
+			fwrite(name, len, 1, stdout);
+	}
+}
+
 static void print_user(const struct image *image, __u64 address)
 {
 	struct noted **noted = tfind(image, &all_noted, by_image);
@@ -276,13 +304,17 @@ static void print_user(const struct image *image, __u64 address)
 
 	if (name && !strncmp(name, "_Z", 2))
 		readable = __cxa_demangle(name, NULL, NULL, NULL);
-	if (name)
-		printf(";%s", readable ?: name);
-	else if (module)
-		printf(";[%s]", basename(dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL,
-							  NULL, NULL)));
-	else
-		printf(";[unknown]");
+	putchar(';');
+	if (name) {
+		print_name(readable ?: name);
+	} else if (module) {
+		putchar('[');
+		print_name(basename(dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, NULL,
+						     NULL)));
+		putchar(']');
+	} else {
+		printf("[unknown]");
+	}
 	free(readable);
 }
 
@@ -355,7 +387,7 @@ static bool print_kernel(const struct who *who, bool is_waker)
 
 static void print_pair(const struct pair *pair, __u64 ns)
 {
-	printf("%s", pair->target.comm);
+	print_name(pair->target.comm);
 	print_users(&pair->target, false);
 	print_kernel(&pair->target, false);
 	printf(";--");
@@ -364,7 +396,9 @@ static void print_pair(const struct pair *pair, __u64 ns)
 		printf(";[interrupt] %llu\n", ns / 1000);
 	} else {
 		print_users(&pair->waker, true);
-		printf(";%s %llu\n", pair->waker.comm, ns / 1000);
+		putchar(';');
+		print_name(pair->waker.comm);
+		printf(" %llu\n", ns / 1000);
 	}
 }
 
@@ -447,6 +481,7 @@ int main(int argc, char **argv)
 	int err;
 
 	argp_err_exit_status = 2;
+	setlocale(LC_CTYPE, "C.UTF-8");
 	skel = offwaketime_bpf__open();
 	if (!skel) {
 		fprintf(stderr, "offwaketime: BPF object: %s\n", strerror(errno));

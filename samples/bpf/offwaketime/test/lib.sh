@@ -44,6 +44,17 @@ run_cut_off() {
 	truncate --size 4096 "$WORK/cut"
 }
 
+# A program whose name and function are to mislead a terminal and those who read folded stacks.
+# U+009B and its byte alone start control sequences, too; the last letter has it as a part.
+run_named() {
+	local named=$WORK/$'n;a\e[2J\nmed'
+
+	cp "$OUT/workload" "$WORK/named"
+	objcopy --redefine-sym take_a_nap=$'take;a\e[2J\nnap\xc2\x9b\x9bě' "$WORK/named"
+	mv "$WORK/named" "$named"
+	"$named" nap
+}
+
 # Whether the tool, process $1, says in time that it records.
 begins_to_record() {
 	local limit=$((SECONDS + START_SECONDS))

@@ -113,6 +113,11 @@ test_names() {
 	check name_in_another_mount_namespace agrees take_a_nap '[interrupt]'
 	check name_in_a_deleted_file agrees await_byte send_byte
 	check name_of_cxx_is_demangled agrees 'pool::worker::idle(long)' '[interrupt]'
+	record run_named
+	check output_stays_folded is_folded "$WORK/test.folded"
+	check names_control_nothing has_no '[[:cntrl:]]' "$WORK/test.folded"
+	check names_are_still_told grep -qE '^n\?a\?\[2J\?med;(.*;)?take\?a\?\[2J\?nap\?\?ě;' \
+		"$WORK/test.folded"
 	record run_cut_off
 	check file_that_is_cut_off_exit_0 [ "$recorded" -eq 0 ]
 	check name_in_a_file_that_is_cut_off agrees take_a_nap '[interrupt]'
