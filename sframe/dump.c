@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/complain.h"
+#include "base/options.h"
 #include "command.h"
 #include "sframe_format.h"
 #include "table/file.h"
@@ -198,7 +199,7 @@ int dump_main(int argc, char **argv)
 	int c, ret = EXIT_OK;
 	bool rows = false;
 
-	while ((c = getopt_long(argc, argv, "rh", long_options, NULL)) != -1) {
+	while ((c = next_option(argc, argv, "rh", long_options)) != -1) {
 		switch (c) {
 		case 'r':
 			rows = true;

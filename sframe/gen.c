@@ -150,8 +150,7 @@ int gen_main(int argc, char **argv)
 	int c, ret = EXIT_OK;
 	bool good = true;
 
-	while (good && (c = getopt_long(argc, argv, "o:f:a:qh", long_options,
-					NULL)) != -1) {
+	while (good && (c = next_option(argc, argv, "o:f:a:qh", long_options)) != -1) {
 		switch (c) {
 		case 'o':
 			options.output = optarg;

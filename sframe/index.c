@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/complain.h"
+#include "base/options.h"
 #include "base/text.h"
 #include "cache/index.h"
 #include "command.h"
@@ -110,7 +111,7 @@ int index_main(int argc, char **argv)
 	struct index_options options = { };
 	int c, ret = EXIT_OK;
 
-	while ((c = getopt_long(argc, argv, "nqh", long_options, NULL)) != -1) {
+	while ((c = next_option(argc, argv, "nqh", long_options)) != -1) {
 		switch (c) {
 		case 'n':
 			options.dry_run = true;

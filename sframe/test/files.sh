@@ -76,7 +76,7 @@ control_nothing() {
 # last letter contains that byte, too, and is to be seen.
 names_control_no_terminal() {
 	local name=$'\e[31m\x9b2J\xc2\x9b2J\x7f\ně' symbol=$'\e[31m\xc2\x9b2Jě'
-	local seen='?[31m?2J?2J??ě' out=$OUT/control.out
+	local seen='?[31m?2J?2J??ě' out=$OUT/control.out word
 
 	rm -rf "$OUT/control"
 	mkdir -p "$OUT/control/$name"
@@ -109,6 +109,18 @@ names_control_no_terminal() {
 	control_nothing index --dry-run "$name/cache" "$name/no"
 	control_nothing doctor "./$name/$name"
 	control_nothing $'\e[31m'
+	for word in check gen dump cache index doctor; do
+		control_nothing $word "--$name"
+		has "$out" "sframe: $word: '--$seen' is no option here"
+		control_nothing $word "-$name"
+		has "$out" "sframe: $word: -? is no option here"
+	done
+	control_nothing check "--jobs"
+	has "$out" "sframe: check: '--jobs' lacks its value"
+	control_nothing check --all=3
+	has "$out" "sframe: check: '--all=3' takes no value"
+	control_nothing check -sj
+	has "$out" "sframe: check: -j lacks its value"
 }
 
 usage_and_exit_status() {
