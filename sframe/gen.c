@@ -71,7 +71,7 @@ static int write_table(const struct gen_options *options,
 			       "the table would exceed 4 GiB; none is written");
 	} else {
 		file_describe(&head, obj);
-		err = file_write(output, &head, &image, options->format, 0);
+		err = file_write(output, &head, &image, options->format, NULL);
 		ret = err ? complain(output,
 				     "cannot be written: %s; name another file by --output",
 				     strerror(-err)) : EXIT_OK;

@@ -37,23 +37,34 @@ enum format {
 /* sframe_note::flags: the object was not one of the system's; see cache_look(). */
 #define SFRAME_NOTE_OUTSIDE	0x1
 
+/* Room for the name of a file, with its zero, up to the end of the page */
+#define SFRAME_NOTE_NAME	1976
+
 /**
  * struct sframe_note - what the tool notes about a table
  * @magic:	SFRAME_NOTE_MAGIC, without a terminating zero.
  * @flags:	SFRAME_NOTE_* flags.
  * @reserved:	0
  * @sha256:	SHA-256 of the table.
+ * @text:	As in struct uncovered; 0 if it is not known.
+ * @uncovered:	As @bytes in struct uncovered.
+ * @framed:	As in struct uncovered.
+ * @name:	The file that the table was made from; "" if it is not known.
  */
 struct sframe_note {
 	char	magic[8];
 	__u32	flags;
 	__u32	reserved;
 	__u8	sha256[32];
+	__u64	text;
+	__u64	uncovered;
+	__u64	framed;
+	char	name[SFRAME_NOTE_NAME];
 };
 
 _Static_assert(sizeof(struct sframe_file) <= SFRAME_NOTE_OFFSET,
 	       "the note is after the header");
-_Static_assert(SFRAME_NOTE_OFFSET + sizeof(struct sframe_note) <= SFRAME_FILE_TABLE,
-	       "the note is before the table");
+_Static_assert(SFRAME_NOTE_OFFSET + sizeof(struct sframe_note) == SFRAME_FILE_TABLE,
+	       "the note ends where the table begins");
 
 #endif /* _SFRAME_FILE_H */

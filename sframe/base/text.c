@@ -140,3 +140,29 @@ void text_print_json(const char *text)
 	}
 	putchar('"');
 }
+
+/* Characters that have no other meaning to the shell */
+#define PLAIN \
+	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._+:,@%=-"
+
+/**
+ * text_quote() - make a word for the shell
+ * @text:	The text.
+ *
+ * Return: the word, which the caller frees.
+ */
+char *text_quote(const char *text)
+{
+	char *quoted = require_memory(malloc(4 * strlen(text) + 3)), *to = quoted;
+
+	if (*text && !text[strspn(text, PLAIN)])
+		return strcpy(quoted, text);
+	to = stpcpy(to, "'");
+	for (; *text; text++)
+		if (*text == '\'')
+			to = stpcpy(to, "'\\''");
+		else
+			*to++ = *text;
+	stpcpy(to, "'");
+	return quoted;
+}

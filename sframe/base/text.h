@@ -9,5 +9,6 @@ char *text_format(const char *format, ...);
 __attribute__((format(printf, 1, 2)))
 void text_line(const char *format, ...);
 void text_print_json(const char *text);
+char *text_quote(const char *text);
 
 #endif /* _SFRAME_TEXT_H */

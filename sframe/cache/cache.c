@@ -85,7 +85,13 @@ static const char help[] =
 "to it.  The table of a FILE, or of a file below DIR, never replaces that of one of the\n"
 "system's own files, below /usr for example, whose build-id it has.\n"
 "\n"
-"A table does not say which file it was made from.  --prune keeps a table if its\n"
+"--list names the file that a table was made from, and says how much of the file's text has\n"
+"no row.  The table, which everybody can read, has no name if it was made with --no-index, or\n"
+"if the file is in a directory that others may not search; those of earlier versions of sframe\n"
+"have neither.  There, a stack goes on only where functions keep\n"
+"frame pointers, or where the return address is on top of the stack.\n"
+"\n"
+"Many files may share a table.  --prune keeps a table if its\n"
 "build-id and addresses of code are those of a file that --all finds, that a process that\n"
 "you may inspect has mapped (also a deleted file, or one of a container), or that you\n"
 "name or that lies below a DIRECTORY.  So name the files that you named when you filled\n"
@@ -264,21 +270,22 @@ static void drop_second(const struct sframe_file *object, const char *written)
 }
 
 static enum outcome fill_write_locked(struct fill *fill, const struct wanted *wanted,
-				      const struct image *image, u32 flags)
+				      const struct image *image,
+				      const struct sframe_note *note)
 {
 	enum outcome outcome = PRESENT;
 	struct stat st;
 	char *name;
 	int err;
 
-	switch (cache_look(options.dir, wanted, flags, &name)) {
+	switch (cache_look(options.dir, wanted, note->flags, &name)) {
 	case CACHED_SYSTEMS:
 		outcome = fill_refuse(fill, name);
 		break;
 	case CACHED_TABLE:
 		break;
 	default:
-		err = name ? file_write(name, &wanted->head, image, wanted->head.format, flags) :
+		err = name ? file_write(name, &wanted->head, image, wanted->head.format, note) :
 			     -ENOMEM;
 		outcome = err ? fill_unwritten(fill, err) : WRITTEN;
 		if (!err && !stat(name, &st))
@@ -296,11 +303,12 @@ static enum outcome fill_write_locked(struct fill *fill, const struct wanted *wa
  * find the table of the first.  Both names of a table are in the directory of @name.
  */
 static enum outcome fill_write_once(struct fill *fill, const struct wanted *wanted,
-				    const struct image *image, const char *name, u32 flags)
+				    const struct image *image, const char *name,
+				    const struct sframe_note *note)
 {
 	char *dir = strndup(name, strrchr(name, '/') - name);
 	int lock = dir ? lock_directory(dir) : -1;
-	enum outcome outcome = fill_write_locked(fill, wanted, image, flags);
+	enum outcome outcome = fill_write_locked(fill, wanted, image, note);
 
 	free(dir);
 	if (lock >= 0)
@@ -308,22 +316,77 @@ static enum outcome fill_write_once(struct fill *fill, const struct wanted *want
 	return outcome;
 }
 
+/* Whether everybody may learn that there is this file, below the first @skip bytes of its name. */
+static bool is_public(const char *name, size_t skip)
+{
+	bool public = true;
+	struct stat st;
+	char *dir;
+
+	for (const char *at = strchr(name + skip, '/'); at && public; at = strchr(at + 1, '/')) {
+		dir = text_format("%.*s/", (int)(at - name), name);
+		public = !stat(dir, &st) && st.st_mode & 0001;
+		free(dir);
+	}
+	return public;
+}
+
+/*
+ * Note the name that the file has in its system, whose root directory may be another.  All users
+ * can read a table.  A name in /proc is soon that of another file.
+ */
+static void note_name(struct sframe_note *note, const char *name)
+{
+	size_t root = options.root ? strlen(options.root) : 0;
+	char *dir = *name == '/' ? NULL : getcwd(NULL, 0), *whole;
+
+	while (root && options.root[root - 1] == '/')
+		root--;
+	if (!root || strncmp(name, options.root, root) || name[root] != '/')
+		root = 0;
+	whole = text_format("%s%s%s", dir ?: "", dir ? "/" : "", name);
+	if (root && strlen(name + root) < sizeof(note->name) && is_public(name, root))
+		strcpy(note->name, name + root);
+	else if (!root && strlen(whole) < sizeof(note->name) && is_public(whole, 0) &&
+		 strncmp(whole, "/proc/", 6))
+		strcpy(note->name, whole);
+	free(whole);
+	free(dir);
+}
+
+/* The tables of a package must not depend on the directory that it was built in. */
+static void note_make(struct sframe_note *note, const char *name, u32 flags,
+		      const struct uncovered *uncovered)
+{
+	*note = (struct sframe_note){
+		.flags = flags,
+		.text = uncovered->text,
+		.uncovered = uncovered->bytes,
+		.framed = uncovered->framed,
+	};
+	if (!options.no_index)
+		note_name(note, name);
+}
+
 static enum outcome fill_write(struct fill *fill, struct reader *reader,
 			       const struct object *obj, const struct wanted *wanted,
 			       const char *name, u32 flags)
 {
+	struct uncovered uncovered;
 	char error[MAX_READER_ERROR];
+	struct sframe_note note;
 	enum outcome outcome;
 	struct image image;
 	int err;
 
 	fill->read = obj->file_size;
-	if (!reader_make(reader, obj, wanted, &image, error)) {
+	if (!reader_make(reader, obj, wanted, &image, &uncovered, error)) {
 		outcome = fill_fail(fill, error);
 	} else {
+		note_make(&note, obj->name, flags, &uncovered);
 		err = make_directories(name);
 		outcome = err ? fill_unwritten(fill, err) :
-			  fill_write_once(fill, wanted, &image, name, flags);
+			  fill_write_once(fill, wanted, &image, name, &note);
 	}
 	image_free(&image);
 	return outcome;
@@ -830,8 +893,7 @@ int cache_main(int argc, char **argv)
 		.jobs = processors > 0 ? processors : 1,
 		.seconds = 300,
 	};
-	while ((c = getopt_long(argc, argv, "arR:x:c:j:t:npvqh", long_options,
-				NULL)) != -1) {
+	while ((c = next_option(argc, argv, "arR:x:c:j:t:npvqh", long_options)) != -1) {
 		if (c == 'h') {
 			fputs(help, stdout);
 			return EXIT_OK;

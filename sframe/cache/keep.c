@@ -28,6 +28,7 @@
 #include "cache/path.h"
 #include "cache/system.h"
 #include "cache/used.h"
+#include "table/uncovered.h"
 
 /**
  * struct sums - the state of a command, and its sums
@@ -40,6 +41,7 @@
  * @leftovers:	Number of files that interrupted writes have left.
  * @failed:	Number of files that could not be removed.
  * @bytes:	Size of the tables that were listed or removed.
+ * @uncovered:	The text of the objects whose tables were listed.
  */
 struct sums {
 	const struct keep_options *options;
@@ -51,27 +53,68 @@ struct sums {
 	size_t	leftovers;
 	size_t	failed;
 	u64	bytes;
+	struct uncovered uncovered;
 };
 
 /* Return why the kernel would refuse the table, or NULL if it would not. */
 static const char *entry_refusal(const struct cache_entry *entry, const char *path,
-				 struct sframe_file *head, struct stat *st)
+				 struct sframe_file *head, struct stat *st,
+				 struct sframe_note *note)
 {
-	const char *error = cache_refusal(path, head, st);
+	const char *error = cache_refusal(path, head, st, note);
 
 	if (entry->kind == ENTRY_OBSOLETE)
 		return "an earlier version of sframe made it; --prune removes it";
 	return error ?: entry_mismatch(entry, head);
 }
 
-static void list_text(const struct cache_entry *entry, const struct stat *st, const char *error)
+/* The note of a table that the kernel refuses may be anyone's. */
+static struct uncovered text_of(const struct sframe_note *note, const char *error)
 {
-	printf("%s%s%s %7.1f KB  %s%s\n", entry->digits, *entry->layout ? "-" : "",
+	struct uncovered uncovered = {
+		.text = note->text, .bytes = note->uncovered, .framed = note->framed,
+	};
+
+	return error || !uncovered_is_possible(&uncovered) ? (struct uncovered){ } : uncovered;
+}
+
+static void list_text(const struct cache_entry *entry, const struct stat *st, const char *error,
+		      const struct sframe_note *note)
+{
+	struct uncovered uncovered = text_of(note, error);
+
+	printf("%s%s%s %7.1f KB  %s%s", entry->digits, *entry->layout ? "-" : "",
 	       entry->layout, st->st_size / 1e3, error ? "refused: " : "trusted", error ?: "");
+	if (uncovered.text)
+		printf("  %.1f %% without rows", uncovered_percent(&uncovered));
+	if (*note->name) {
+		fputs("  ", stdout);
+		text_print(note->name);
+	}
+	putchar('\n');
+}
+
+static void list_json_note(const struct sframe_note *note, const char *error)
+{
+	struct uncovered uncovered = text_of(note, error);
+
+	fputs(", \"name\": ", stdout);
+	if (*note->name)
+		text_print_json(note->name);
+	else
+		fputs("null", stdout);
+	if (uncovered.text)
+		printf(", \"text\": %llu, \"without_rows\": %llu, \"frame_pointers\": %llu",
+		       (unsigned long long)uncovered.text, (unsigned long long)uncovered.bytes,
+		       (unsigned long long)uncovered.framed);
+	else
+		fputs(", \"text\": null, \"without_rows\": null, \"frame_pointers\": null",
+		      stdout);
 }
 
 static void list_json(const struct cache_entry *entry, const struct sframe_file *head,
-		      const struct stat *st, const char *error, const char *path)
+		      const struct stat *st, const char *error, const char *path,
+		      const struct sframe_note *note)
 {
 	printf("{\"build_id\": \"%s\", \"layout\": ", entry->digits);
 	if (head->version == SFRAME_FILE_VERSION) {
@@ -89,6 +132,7 @@ static void list_json(const struct cache_entry *entry, const struct sframe_file 
 		text_print_json(error);
 	else
 		printf("null");
+	list_json_note(note, error);
 	putchar('}');
 }
 
@@ -96,23 +140,27 @@ static void list_entry(const struct cache_entry *entry, void *arg)
 {
 	char *path = entry_path(entry);
 	struct sums *sums = arg;
+	struct sframe_note note;
 	struct sframe_file head;
 	struct stat st = { };
+	struct uncovered uncovered;
 	const char *error;
 
 	if (entry->kind == ENTRY_LEFTOVER) {
 		sums->leftovers++;
 	} else {
-		error = entry_refusal(entry, path, &head, &st);
+		error = entry_refusal(entry, path, &head, &st, &note);
 		if (sums->options->json) {
 			fputs(sums->tables ? ",\n " : "[", stdout);
-			list_json(entry, &head, &st, error, path);
+			list_json(entry, &head, &st, error, path, &note);
 		} else {
-			list_text(entry, &st, error);
+			list_text(entry, &st, error, &note);
 		}
 		sums->tables++;
 		sums->refused += !!error;
 		sums->bytes += st.st_size;
+		uncovered = text_of(&note, error);
+		uncovered_add(&sums->uncovered, &uncovered);
 	}
 	free(path);
 }
@@ -138,6 +186,9 @@ int cache_show(const struct keep_options *options)
 		       sums.tables, sums.bytes / 1e6, sums.refused);
 		if (sums.leftovers)
 			printf(", %zu left over from interrupted writes", sums.leftovers);
+		if (sums.uncovered.text)
+			printf("; %.1f MB of text, %.1f %% without rows",
+			       sums.uncovered.text / 1e6, uncovered_percent(&sums.uncovered));
 		putchar('\n');
 	}
 	return EXIT_OK;

@@ -171,10 +171,12 @@ static enum cached look_at_table(int fd, const struct sframe_file *head, const u
 				 const struct wanted *wanted, u32 flags)
 {
 	bool outside = flags & SFRAME_NOTE_OUTSIDE, was_outside;
+	struct sframe_note note;
 
 	if (memcmp(head->layout, wanted->head.layout, sizeof(head->layout)))
 		return CACHED_OTHER;
-	was_outside = file_flags(fd) & SFRAME_NOTE_OUTSIDE;
+	file_note(fd, &note);
+	was_outside = note.flags & SFRAME_NOTE_OUTSIDE;
 	if (is_for(head, bytes, wanted) && (outside || !was_outside))
 		return CACHED_TABLE;
 	return outside && !was_outside ? CACHED_SYSTEMS : CACHED_NONE;
@@ -245,22 +247,26 @@ enum cached cache_look(const char *dir, const struct wanted *wanted, u32 flags, 
  * @name:	The file.
  * @head:	Filled in with the header, as far as it can be read.
  * @st:		Filled in with the file's owner and mode.
+ * @note:	Filled in; zero without a note.
  *
  * Does not check that the table is for the object that the caller looks at.
  *
  * Return: the reason, or NULL if the kernel would accept the file.
  */
-const char *cache_refusal(const char *name, struct sframe_file *head, struct stat *st)
+const char *cache_refusal(const char *name, struct sframe_file *head, struct stat *st,
+			  struct sframe_note *note)
 {
 	int fd = open_regular(name, O_NOFOLLOW, st);
 	const char *error;
 	u8 *bytes;
 
 	*head = (struct sframe_file){ };
+	*note = (struct sframe_note){ };
 	if (fd < 0)
 		return errno == NOT_REGULAR ? "it is a link or no regular file" :
 		       open_error(errno);
 	error = file_read_open(fd, head, &bytes);
+	file_note(fd, note);
 	if (st->st_uid)
 		error = "its owner is not root";
 	else if (st->st_mode & 022)

@@ -64,6 +64,7 @@ char *cache_file_name(const char *dir, const struct sframe_file *object, enum pl
 int make_directories(const char *path);
 int lock_directory(const char *dir);
 enum cached cache_look(const char *dir, const struct wanted *wanted, u32 flags, char **name);
-const char *cache_refusal(const char *name, struct sframe_file *head, struct stat *st);
+const char *cache_refusal(const char *name, struct sframe_file *head, struct stat *st,
+			  struct sframe_note *note);
 
 #endif /* _SFRAME_CACHE_PATH_H */

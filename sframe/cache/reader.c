@@ -39,12 +39,14 @@
  * @size:		The size of the table in bytes.
  * @vaddr:		As in struct image.
  * @private_rules:	As in struct image.
+ * @uncovered:		The text without rows.
  * @error:		Why there is no table, or "".
  */
 struct reply {
 	u64	size;
 	u64	vaddr;
 	u32	private_rules;
+	struct uncovered uncovered;
 	char	error[MAX_READER_ERROR];
 };
 
@@ -116,7 +118,12 @@ static void send_table(FILE *to, const struct object *obj)
 		.vaddr = image.vaddr,
 		.private_rules = image.private_rules,
 	};
+	struct table table;
 
+	if (!error)
+		error = table_open(&table, image.bytes, image.size, image.vaddr);
+	if (!error)
+		uncovered_count(obj, &table, &reply.uncovered);
 	snprintf(reply.error, sizeof(reply.error), "%s", error ?: "");
 	fwrite(&reply, sizeof(reply), 1, to);
 	if (!error)
@@ -229,18 +236,30 @@ static const char *check_image(const struct image *image, const struct wanted *w
 	return table_check(&table);
 }
 
+/* The numbers are for the user to read, so absurd ones do no harm but to sums. */
+static struct uncovered believe(const struct uncovered *said, const struct wanted *wanted)
+{
+	u64 most = 0;
+
+	for (u32 i = 0; i < wanted->head.num_text; i++)
+		most += wanted->head.text[i].size;
+	return uncovered_is_possible(said) && said->text <= most ? *said : (struct uncovered){ };
+}
+
 /**
  * reader_make() - make the table of a reader's file
  * @reader:	The reader, which has started.
  * @obj:	The object.
  * @wanted:	The table, as reader_start() has found.
  * @image:	Filled in; the caller frees it in any case.
+ * @uncovered:	Filled in; what it says may be false.
  * @error:	Set to why there is no table; "" if the reader has ended.
  *
  * Return: whether there is a table.
  */
 bool reader_make(struct reader *reader, const struct object *obj, const struct wanted *wanted,
-		 struct image *image, char error[MAX_READER_ERROR])
+		 struct image *image, struct uncovered *uncovered,
+		 char error[MAX_READER_ERROR])
 {
 	struct reply reply;
 
@@ -256,6 +275,7 @@ bool reader_make(struct reader *reader, const struct object *obj, const struct w
 		return false;
 	image->vaddr = reply.vaddr;
 	image->private_rules = reply.private_rules;
+	*uncovered = believe(&reply.uncovered, wanted);
 	image->size = reply.size;
 	image->bytes = malloc(reply.size + 1);
 	if (!image->bytes)

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "cache/path.h"
+#include "table/uncovered.h"
 
 /* Room for any of the tool's and of libelf's messages */
 #define MAX_READER_ERROR	256
@@ -39,7 +40,8 @@ struct reader {
 bool reader_start(struct reader *reader, struct object *obj, unsigned int seconds,
 		  struct finding *finding);
 bool reader_make(struct reader *reader, const struct object *obj, const struct wanted *wanted,
-		 struct image *image, char error[MAX_READER_ERROR]);
+		 struct image *image, struct uncovered *uncovered,
+		 char error[MAX_READER_ERROR]);
 int reader_end(struct reader *reader);
 
 #endif /* _SFRAME_CACHE_READER_H */

@@ -25,9 +25,21 @@ static const char help[] =
 "format cannot describe; check counts this code by cause.  It also counts the\n"
 "functions of .eh_frame in a second way, so that it notices missing ones.\n"
 "\n"
+"check also says how much text has no row at all, because .eh_frame does not describe it\n"
+"either: assembly, and the code of compilers that make no unwind information.  There, the\n"
+"kernel follows frame pointers if functions keep them, which check estimates from the\n"
+"prologues that it sees; or it takes the return address from the top four words of the\n"
+"stack.  Otherwise the stack ends there.  The total includes the text of files without\n"
+".eh_frame.\n"
+"\n"
 "  -a, --all            check the files that 'sframe cache --all' makes tables for\n"
 "  -R, --root DIR       with --all: check the system whose root directory is DIR, which\n"
 "                       may be /proc/PID/root\n"
+"  -T, --table TABLE    check the table in this file, which 'sframe gen' or 'sframe cache'\n"
+"                       wrote for the one FILE, instead of making one\n"
+"  -c, --cache-dir DIR  check the tables in the cache, or in a package's directory; a file\n"
+"                       without a good table there is a failure, unless it has\n"
+"                       neither .eh_frame nor a table of its own\n"
 "  -f, --format v2|v3   check only this format (both)\n"
 "  -s, --summary        print one line for each file\n"
 "  -v, --verbose        list the functions that the table leaves out, with the cause\n"
@@ -38,17 +50,20 @@ static const char help[] =
 "\n"
 "check lists and skips files that are not x86-64 programs or libraries, or have no\n"
 ".eh_frame.  Exit status: 0 all rows are equal; 1 a row differs, functions are\n"
-"missing, or a file is damaged; 2 wrong usage.\n"
+"missing, a table is, or a file is damaged; 2 wrong usage.\n"
 "\n"
 "examples:\n"
 "  sframe check /lib/x86_64-linux-gnu/libc.so.6\n"
 "  sframe check --summary -j 4 /usr/bin/* /usr/lib/x86_64-linux-gnu/*.so.*\n"
 "  sframe check --verbose --format v2 /lib64/ld-linux-x86-64.so.2\n"
-"  sframe check --all --summary -j 4 | sed -n '/^total/,$p'\n";
+"  sframe check --all --summary -j 4 | sed -n '/^total/,$p'\n"
+"  sframe check --cache-dir /var/cache/sframe /usr/bin/xz\n";
 
 static const struct option long_options[] = {
 	{ "all", no_argument, NULL, 'a' },
 	{ "root", required_argument, NULL, 'R' },
+	{ "table", required_argument, NULL, 'T' },
+	{ "cache-dir", required_argument, NULL, 'c' },
 	{ "format", required_argument, NULL, 'f' },
 	{ "summary", no_argument, NULL, 's' },
 	{ "verbose", no_argument, NULL, 'v' },
@@ -92,6 +107,7 @@ static void add_report(const struct report *report)
 	total.file_size += report->file_size;
 	total.cfi_size += report->cfi_size;
 	entries_add(&total.entries, &report->entries);
+	uncovered_add(&total.uncovered, &report->uncovered);
 	for (int i = 0; i < NUM_FORMATS; i++) {
 		total.asked[i] |= report->asked[i];
 		tally_add(&total.tally[i], &report->tally[i]);
@@ -134,9 +150,18 @@ static void check_done(const struct job *job)
 		__attribute__((fallthrough));
 	case OBJECT_DAMAGED:
 		num_failed++;
-		complain(job->name, "%s; name a program or library that can be read",
-			 report->error);
+		if (report->table)
+			complain(job->name, "%s: %s%s", options.table ?: options.dir,
+				 report->error, report->table == TABLE_BAD ?
+				 "; make the table by 'sframe cache'" : "");
+		else
+			complain(job->name, "%s; name a program or library that can be read",
+				 report->error);
 		return;
+	case OBJECT_NO_CFI:
+		uncovered_add(&total.uncovered, &report->uncovered);
+		num_skipped++;
+		break;
 	default:
 		num_skipped++;
 		break;
@@ -185,6 +210,26 @@ static int check_run(const struct file_list *list, char **names, size_t num_name
 	return ret;
 }
 
+/* Report options that contradict each other. */
+static bool options_agree(int num_names, bool all, const char *root, enum format format)
+{
+	const char *wrong = NULL;
+
+	if (root && !all)
+		wrong = "--root goes with --all; add it";
+	else if (options.table && (all || num_names != 1))
+		wrong = "--table is for one file; name that file alone";
+	else if (options.table && options.dir)
+		wrong = "--table and --cache-dir both name the table; leave one out";
+	else if ((options.table || options.dir) && format)
+		wrong = "a table that is there has its format; leave --format out";
+	else if (!num_names && !all)
+		wrong = "no file to check; name some, or use --all";
+	if (wrong)
+		complain("check", "%s", wrong);
+	return !wrong;
+}
+
 int check_main(int argc, char **argv)
 {
 	unsigned int jobs = 1, seconds = 300;
@@ -194,14 +239,19 @@ int check_main(int argc, char **argv)
 	enum format format = 0;
 	int c, ret;
 
-	while (good && (c = getopt_long(argc, argv, "aR:f:svbj:t:h", long_options,
-					NULL)) != -1) {
+	while (good && (c = next_option(argc, argv, "aR:T:c:f:svbj:t:h", long_options)) != -1) {
 		switch (c) {
 		case 'a':
 			all = true;
 			break;
 		case 'R':
 			root = optarg;
+			break;
+		case 'T':
+			options.table = optarg;
+			break;
+		case 'c':
+			options.dir = optarg;
 			break;
 		case 'f':
 			good = parse_format(optarg, &format);
@@ -232,14 +282,8 @@ int check_main(int argc, char **argv)
 		complain("check", "'%s' is not a value for that option", optarg);
 		return EXIT_USAGE;
 	}
-	if (root && !all) {
-		complain("check", "--root goes with --all; add it");
+	if (!options_agree(argc - optind, all, root, format))
 		return EXIT_USAGE;
-	}
-	if (optind == argc && !all) {
-		complain("check", "no file to check; name some, or use --all");
-		return EXIT_USAGE;
-	}
 	for (int i = 0; i < NUM_FORMATS; i++)
 		options.asked[i] = !format || format == FORMAT_V2 + i;
 	ret = list_set_root(&list, root);

@@ -27,6 +27,7 @@
 #include "cfi/read.h"
 #include "check/compare.h"
 #include "check/eval.h"
+#include "check/given.h"
 #include "table.h"
 #include "table/sframe_table.h"
 
@@ -46,7 +47,7 @@ struct comparison {
 	struct unwind_table	*kernel[SFRAME_FILE_MAX_TEXT];
 	Dwarf_CFI		*eh_frame;
 	Dwarf_CFI		*debug_frame;
-	const struct report	*report;
+	struct report		*report;
 	struct tally		*tally;
 	size_t			function;
 };
@@ -384,26 +385,100 @@ static void count_gaps(struct comparison *cmp)
 	}
 }
 
-static const char *compare_table(struct comparison *cmp)
+static const char *compare_table(struct comparison *cmp, const struct image *image)
 {
-	struct image image;
 	const char *error;
 
-	if (!image_make(&image, cmp->plan)) {
-		image_free(&image);
-		return "the table is too large for its format";
-	}
-	error = table_open(&cmp->table, image.bytes, image.size,
-			   image.vaddr + BIAS);
-	if (!error && !kernel_open(cmp, &image))
+	/* To count, the object's own addresses are needed. */
+	error = table_open(&cmp->table, image->bytes, image->size, image->vaddr);
+	if (!error)
+		uncovered_count(cmp->obj, &cmp->table, &cmp->report->uncovered);
+	if (!error)
+		error = table_open(&cmp->table, image->bytes, image->size, image->vaddr + BIAS);
+	if (!error && cmp->table.version != cmp->plan->format)
+		error = "the header of its table names another version";
+	if (!error && !kernel_open(cmp, image))
 		error = "the kernel refuses the table";
-	cmp->tally->table_size = image.size;
+	cmp->tally->table_size = image->size;
 	cmp->gap = cmp->plan->gaps;
 	for (cmp->function = 0;
 	     !error && cmp->function < cmp->cfi->num_functions; cmp->function++)
 		compare_function(cmp);
 	count_gaps(cmp);
 	kernel_close(cmp);
+	return error;
+}
+
+/* Return the first address from @start on that no function of the plan describes. */
+static u64 planned_end(const struct plan *plan, u64 start)
+{
+	size_t low = 0, high = plan->num_entries;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (plan->entries[mid].start <= start)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low && start - plan->entries[low - 1].start < plan->entries[low - 1].size)
+		start = plan->entries[low - 1].start + plan->entries[low - 1].size;
+	for (; low < plan->num_entries && plan->entries[low].start == start; low++)
+		start += plan->entries[low].size;
+	return start;
+}
+
+/* A table that somebody else has made may have rows for code that .eh_frame does not describe. */
+static void compare_entries(struct comparison *cmp)
+{
+	struct entry_reader entry;
+	u64 start, end;
+
+	for (u32 i = 0; i < cmp->table.num_entries; i++) {
+		if (!table_entry(&cmp->table, i, &entry) || !entry.size)
+			continue;
+		start = entry.start - BIAS;
+		end = planned_end(cmp->plan, start);
+		if (end - start < entry.size)
+			count_row(cmp, DIFFERING, end, start + entry.size);
+	}
+}
+
+/* @image: the table; NULL to make it. */
+static const char *check_format(struct comparison *cmp, enum format format,
+				const struct image *image)
+{
+	struct image made = { };
+	const char *error;
+	struct plan plan;
+
+	/* For a table that is there, too: it may be in a place that is too far for any row. */
+	plan_make(&plan, cmp->cfi, format, plan_vaddr(cmp->obj));
+	cmp->plan = &plan;
+	cmp->tally = &cmp->report->tally[format - FORMAT_V2];
+	cmp->report->asked[format - FORMAT_V2] = true;
+	if (!image && !image_make(&made, &plan))
+		error = "the table is too large for its format";
+	else
+		error = compare_table(cmp, image ?: &made);
+	if (!error && image)
+		compare_entries(cmp);
+	image_free(&made);
+	plan_free(&plan);
+	return error;
+}
+
+/* Compare a table that somebody else has made. */
+static const char *check_table(struct comparison *cmp)
+{
+	enum format format = FORMAT_DEFAULT;
+	const char *error;
+	struct image image;
+
+	error = given_table(cmp->options, cmp->obj, &image, &format, cmp->report);
+	if (!error)
+		error = check_format(cmp, format, &image);
 	image_free(&image);
 	return error;
 }
@@ -440,18 +515,12 @@ static const char *check_formats(const struct object *obj,
 
 	entries_count(obj, cmp.eh_frame, &report->entries);
 	report->known = known_entries(cfi);
-	for (int i = 0; i < NUM_FORMATS && !error; i++) {
-		struct plan plan;
-
-		if (!options->asked[i])
-			continue;
-		plan_make(&plan, cfi, FORMAT_V2 + i, plan_vaddr(obj));
-		cmp.plan = &plan;
-		cmp.tally = &report->tally[i];
-		error = compare_table(&cmp);
-		report->asked[i] = true;
-		plan_free(&plan);
-	}
+	if (options->table || options->dir)
+		error = check_table(&cmp);
+	else
+		for (int i = 0; i < NUM_FORMATS && !error; i++)
+			if (options->asked[i])
+				error = check_format(&cmp, FORMAT_V2 + i, NULL);
 	if (cmp.eh_frame)
 		dwarf_cfi_end(cmp.eh_frame);
 	if (dwarf)
@@ -487,6 +556,13 @@ void check_file(const char *name, const struct check_options *options,
 			error = check_formats(&obj, &cfi, options, report);
 		if (error)
 			report->state = OBJECT_DAMAGED;
+	} else if (report->state == OBJECT_NO_CFI && !obj.detached) {
+		uncovered_count(&obj, NULL, &report->uncovered);
+		error = given_copy(options, &obj, report);
+		if (error)
+			report->state = OBJECT_DAMAGED;
+		else
+			error = obj.error;
 	}
 	if (error)
 		snprintf(report->error, sizeof(report->error), "%s", error);

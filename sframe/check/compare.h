@@ -9,11 +9,15 @@
  * @asked:	Formats to check.
  * @verbose:	Name the functions that are left out, and rows that differ.
  * @every_byte:	Compare at each byte of code.
+ * @table:	Compare the table in this file; NULL for none.
+ * @dir:	Compare the table in this cache; NULL for none.  Without either, make one.
  */
 struct check_options {
 	bool		asked[NUM_FORMATS];
 	bool		verbose;
 	bool		every_byte;
+	const char	*table;
+	const char	*dir;
 };
 
 void check_file(const char *name, const struct check_options *options,

@@ -66,6 +66,19 @@ static void print_tally(int format, const struct tally *tally, u64 cfi_size)
 	print_causes(tally);
 }
 
+/* In one line of its own, or at the end of a file's line */
+static void print_uncovered(const struct uncovered *uncovered, enum report_form form)
+{
+	if (form == REPORT_LINE) {
+		printf(" text %llu without rows %.3f %%", as_ull(uncovered->text),
+		       uncovered_percent(uncovered));
+		return;
+	}
+	printf("  text %llu bytes, without rows %llu (%.3f %%)", as_ull(uncovered->text),
+	       as_ull(uncovered->bytes), uncovered_percent(uncovered));
+	printf(", ~%llu with frame pointers\n", as_ull(uncovered->framed));
+}
+
 static void print_line(const char *name, const struct report *report)
 {
 	text_print(name);
@@ -81,6 +94,7 @@ static void print_line(const char *name, const struct report *report)
 		printf(" rows %llu differing %llu", as_ull(tally->rows),
 		       as_ull(tally->differing));
 	}
+	print_uncovered(&report->uncovered, REPORT_LINE);
 	putchar('\n');
 }
 
@@ -95,6 +109,8 @@ void report_print(const char *name, const struct report *report,
 {
 	if (report->state) {
 		text_line("%s: skipped: %s", name, report->error);
+		if (report->uncovered.text && form == REPORT_WHOLE)
+			print_uncovered(&report->uncovered, form);
 		return;
 	}
 	if (form == REPORT_LINE) {
@@ -109,4 +125,5 @@ void report_print(const char *name, const struct report *report,
 		if (report->asked[i])
 			print_tally(FORMAT_V2 + i, &report->tally[i],
 				    report->cfi_size);
+	print_uncovered(&report->uncovered, form);
 }

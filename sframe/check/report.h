@@ -4,6 +4,7 @@
 
 #include "cfi/rule.h"
 #include "check/count.h"
+#include "table/uncovered.h"
 
 /**
  * struct tally - how a table of one format compares with .eh_frame
@@ -36,26 +37,38 @@ struct tally {
 
 #define NUM_FORMATS	2	/* FORMAT_V2, FORMAT_V3 */
 
+/* What is wrong with a table that is there. */
+enum table_fault {
+	TABLE_GOOD,
+	TABLE_BAD,		/* sframe cache makes a good one */
+	TABLE_UNUSABLE,
+};
+
 /**
  * struct report - the result of checking one file
  * @state:	OBJECT_OK, or why there is no result.
  * @error:	Why there is no result, in words.
+ * @table:	Whether @error is about the table that was to be compared.
  * @file_size:	The file's size in bytes.
  * @cfi_size:	The size of .eh_frame and .debug_frame in bytes.
  * @entries:	The entries that the sections hold.
  * @known:	The entries that the tool's reader found.
  * @asked:	Which formats were checked.
  * @tally:	The results, by format.
+ * @uncovered:	The text without rows in the last of these formats; also of files without
+ *		unwind information.
  */
 struct report {
 	enum object_state state;
 	char		error[96];
+	enum table_fault table;
 	u64		file_size;
 	u64		cfi_size;
 	struct entries	entries;
 	struct entries	known;
 	bool		asked[NUM_FORMATS];
 	struct tally	tally[NUM_FORMATS];
+	struct uncovered uncovered;
 };
 
 /* For printf() */

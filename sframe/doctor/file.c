@@ -67,27 +67,21 @@ static enum table_state look_at_own(struct look *look, const struct object *obj)
 	check_own_size(look, obj);
 	if (*look->why)
 		return TABLE_OWN_LARGE;
+	uncovered_count(obj, &table, &look->uncovered);
 	return is_partial(look, obj, &table) ? TABLE_OWN_PARTIAL : TABLE_OWN;
-}
-
-static bool is_of(const struct sframe_file *head, const struct sframe_file *object)
-{
-	return head->build_id_size == object->build_id_size &&
-	       !memcmp(head->build_id, object->build_id, head->build_id_size) &&
-	       head->num_text == object->num_text &&
-	       !memcmp(head->text, object->text, head->num_text * sizeof(head->text[0]));
 }
 
 static enum table_state look_at_table(struct look *look, const struct sframe_file *object,
 				      const char *name)
 {
+	struct sframe_note note;
 	struct sframe_file head;
 	const char *error;
 	struct stat st;
 
 	snprintf(look->table, sizeof(look->table), "%s", name);
-	error = cache_refusal(name, &head, &st);
-	if (!error && !is_of(&head, object))
+	error = cache_refusal(name, &head, &st, &note);
+	if (!error && !file_names(&head, object))
 		error = "it was made for another object";
 	/* The kernel compares the build-id and the layout only. */
 	if (!error && !file_is_of(&head, object))
@@ -117,11 +111,12 @@ static enum table_state look_by_name(struct look *look, const struct sframe_file
 static bool has_other_layout(const struct sframe_file *object, const char *dir)
 {
 	char *name = cache_file_name(dir, object, PLACE_FIRST);
+	struct sframe_note note;
 	struct sframe_file head;
 	struct stat st;
 	bool other;
 
-	other = name && !cache_refusal(name, &head, &st) &&
+	other = name && !cache_refusal(name, &head, &st, &note) &&
 		memcmp(head.layout, object->layout, sizeof(head.layout));
 	free(name);
 	return other;
@@ -156,6 +151,33 @@ static enum table_state look_in_path(struct look *look, const struct object *obj
 	return unnamed.state;
 }
 
+/* Count what a good table leaves out. */
+static void count_uncovered(struct look *look, const struct object *obj)
+{
+	struct sframe_file head;
+	struct table table;
+	u8 *bytes;
+
+	if (!file_read(look->table, &head, &bytes) &&
+	    !table_open(&table, bytes, head.table_size, head.table_vaddr))
+		uncovered_count(obj, &table, &look->uncovered);
+	free(bytes);
+}
+
+/*
+ * Compilers that make no .eh_frame may keep frame pointers, as that of Go, which has .debug_frame
+ * unless that is stripped.
+ */
+static bool keeps_frame_pointers(const struct object *obj)
+{
+	struct uncovered uncovered;
+
+	if (obj->eh_frame.data)
+		return false;
+	uncovered_count(obj, NULL, &uncovered);
+	return uncovered_is_framed(&uncovered);
+}
+
 static enum table_state look_at_object(struct look *look, const struct object *obj)
 {
 	enum table_state state = TABLE_NO_BUILD_ID;
@@ -163,9 +185,15 @@ static enum table_state look_at_object(struct look *look, const struct object *o
 	if (cache_can_name(obj->build_id_size))
 		state = look_in_path(look, obj);
 	look->has_own = obj->own.present;
-	if (obj->own.present && (state == TABLE_MISSING || state == TABLE_NO_BUILD_ID))
+	if (state == TABLE_IN_PATH)
+		count_uncovered(look, obj);
+	if (state != TABLE_MISSING && state != TABLE_NO_BUILD_ID)
+		return state;
+	if (obj->own.present)
 		return look_at_own(look, obj);
-	return state == TABLE_MISSING && !object_has_cfi(obj) ? TABLE_NO_CFI : state;
+	if (keeps_frame_pointers(obj))
+		return TABLE_FRAMED;
+	return object_has_cfi(obj) ? state : TABLE_NO_CFI;
 }
 
 static bool is_32_bit(const struct object *obj)

@@ -4,6 +4,8 @@
 
 #include <stdbool.h>
 
+#include "table/uncovered.h"
+
 /* Where an object's table is, or why there is none. */
 enum table_state {
 	TABLE_OWN,
@@ -17,6 +19,7 @@ enum table_state {
 	TABLE_OWN_PARTIAL,
 	TABLE_NO_BUILD_ID,
 	TABLE_NO_CFI,
+	TABLE_FRAMED,		/* the same, but it keeps frame pointers */
 	TABLE_32_BIT,
 	TABLE_NO_OBJECT,
 	TABLE_UNREADABLE,
@@ -31,6 +34,7 @@ enum table_state {
  * @no_cache:	sframe cache cannot make a table for it.
  * @table:	The table's file, for TABLE_IN_PATH, TABLE_REFUSED, TABLE_WRONG and
  *		TABLE_NOT_INDEXED.
+ * @uncovered:	The text without rows, if it has a table.
  * @why:	The reason, where the state alone does not say it.
  */
 struct look {
@@ -38,6 +42,7 @@ struct look {
 	bool			has_own;
 	bool			no_cache;
 	char			table[512];
+	struct uncovered	uncovered;
 	char			why[128];
 };
 

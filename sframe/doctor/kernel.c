@@ -15,7 +15,9 @@
 
 #include "cache/mapped.h"
 #include "cache/path.h"
+#include "base/text.h"
 #include "doctor/kernel.h"
+#include "doctor/perf.h"
 #include "doctor/tell.h"
 
 #define SYSCTL	"/proc/sys/kernel/unwind_table_path"
@@ -46,7 +48,13 @@ static struct kernel_file *files;
 static size_t num_files;
 static int files_error;
 
-static FILE *open_file(const char *name)
+/**
+ * kernel_open() - open a file that the kernel makes, or one about it
+ * @name:	Its absolute name.
+ *
+ * Return: the file, or NULL with errno set.
+ */
+FILE *kernel_open(const char *name)
 {
 	const char *root = getenv("SFRAME_DOCTOR_ROOT") ?: "";
 	FILE *file;
@@ -61,7 +69,7 @@ static FILE *open_file(const char *name)
 
 static void read_path(void)
 {
-	FILE *file = open_file(SYSCTL);
+	FILE *file = kernel_open(SYSCTL);
 	size_t count = 0, room = 0;
 	char *copy, *dir, *state;
 
@@ -139,7 +147,7 @@ static void read_file_line(const char *line)
 
 static void read_files(void)
 {
-	FILE *file = open_file(DEBUGFS "/files");
+	FILE *file = kernel_open(DEBUGFS "/files");
 	char *line = NULL;
 	size_t room = 0;
 
@@ -296,7 +304,7 @@ static FILE *open_config(void)
 
 	if (uname(&name) || asprintf(&file, "/boot/config-%s", name.release) < 0)
 		return NULL;
-	config = open_file(file);
+	config = kernel_open(file);
 	free(file);
 	return config;
 }
@@ -307,10 +315,10 @@ static void tell_no_sysctl(void)
 	FILE *config = open_config();
 
 	if (config && config_lacks(config, "UNWIND_USER_SFRAME"))
-		tell(PROBLEM, "kernel", "build it with CONFIG_UNWIND_USER_SFRAME=y",
+		tell(PROBLEM, "kernel", ADVISE("build it with CONFIG_UNWIND_USER_SFRAME=y"),
 		     "it does not support tables");
 	else
-		tell(PROBLEM, "kernel", "build it with CONFIG_UNWIND_USER_SPLIT=y",
+		tell(PROBLEM, "kernel", ADVISE("build it with CONFIG_UNWIND_USER_SPLIT=y"),
 		     "it loads no tables from files (there is no " SYSCTL ")");
 	if (config)
 		fclose(config);
@@ -323,24 +331,25 @@ static void check_deferred(void)
 	if (!config)
 		return;
 	if (config_lacks(config, "UNWIND_DEFERRED"))
-		tell(NOTE, "kernel", "build it with CONFIG_UNWIND_DEFERRED=y",
+		tell(NOTE, "kernel", ADVISE("build it with CONFIG_UNWIND_DEFERRED=y"),
 		     "perf cannot ask for deferred stacks, which are complete from the first one on");
 	fclose(config);
 }
 
 static void check_index(size_t i)
 {
-	char *remedy;
+	char *quoted, *command;
 
 	if (!index_errors[i]) {
 		tell(WELL, dirs[i], NULL, "its index names %zu tables", indexes[i].count);
 		return;
 	}
-	if (asprintf(&remedy, "make it as root: sframe index %s", dirs[i]) < 0)
-		remedy = NULL;
-	tell(PROBLEM, dirs[i], remedy, "the kernel uses none of its tables: %s",
-	     index_errors[i]);
-	free(remedy);
+	quoted = text_quote(dirs[i]);
+	command = text_format("sframe index %s", quoted);
+	tell(PROBLEM, dirs[i], COMMAND("make it as root", command),
+	     "the kernel uses none of its tables: %s", index_errors[i]);
+	free(command);
+	free(quoted);
 }
 
 /* A missing directory is only a note.  Returns whether the directory exists. */
@@ -348,23 +357,28 @@ static bool check_dir(size_t i)
 {
 	const char *dir = dirs[i];
 	struct stat st;
+	char *quoted, *command;
 
 	if (stat(dir, &st)) {
 		tell(NOTE, dir, NULL, "in the path, but %s",
 		     errno == ENOENT ? "it does not exist" : strerror(errno));
 		return false;
 	}
+	quoted = text_quote(dir);
+	command = text_format("%s %s", st.st_uid ? "chown 0:0" : "chmod 755", quoted);
 	if (!S_ISDIR(st.st_mode))
-		tell(PROBLEM, dir, "remove it, or take it out of the path",
+		tell(PROBLEM, dir, ADVISE("remove it, or take it out of the path"),
 		     "in the path, but not a directory");
 	else if (st.st_uid)
-		tell(PROBLEM, dir, "make it root's: chown 0:0",
+		tell(PROBLEM, dir, COMMAND("make it root's", command),
 		     "in the path, but it belongs to user %u", st.st_uid);
 	else if (st.st_mode & 022)
-		tell(PROBLEM, dir, "make it root's alone: chmod 755",
+		tell(PROBLEM, dir, COMMAND("make it root's alone", command),
 		     "in the path, but others than root can write there");
 	else
 		tell(WELL, dir, NULL, "in the path, and only root can write there");
+	free(command);
+	free(quoted);
 	if (S_ISDIR(st.st_mode))
 		check_index(i);
 	return true;
@@ -375,15 +389,15 @@ static void check_dirs(void)
 	bool any = false;
 
 	if (strlen(path) == MAX_PATH - 1)
-		tell(NOTE, "path", "name fewer or shorter directories",
+		tell(NOTE, "path", ADVISE("name fewer or shorter directories"),
 		     "it is as long as the kernel's limit, so its end may be missing");
 	for (size_t i = 0; dirs[i]; i++)
 		any |= check_dir(i);
 	if (!dirs[0])
-		tell(PROBLEM, "path", "name directories that begin with a slash",
+		tell(PROBLEM, "path", ADVISE("name directories that begin with a slash"),
 		     "the kernel ignores all of %s", path);
 	else if (!any)
-		tell(PROBLEM, "path", "fill the cache: sframe cache --all",
+		tell(PROBLEM, "path", COMMAND("fill the cache", "sframe cache --all"),
 		     "none of its directories exists");
 }
 
@@ -398,7 +412,8 @@ static void check_path(void)
 	if (*path)
 		check_dirs();
 	else
-		tell(PROBLEM, "path", "sysctl kernel.unwind_table_path=" SFRAME_CACHE_DIR,
+		tell(PROBLEM, "path",
+		     COMMAND(NULL, "sysctl kernel.unwind_table_path=" SFRAME_CACHE_DIR),
 		     "it is empty, so the kernel looks for no tables");
 }
 
@@ -410,11 +425,11 @@ static void check_debugfs(void)
 		break;
 	case EACCES:
 	case EPERM:
-		tell(NOTE, "debugfs", "run it as root",
+		tell(NOTE, "debugfs", ADVISE("run it as root"),
 		     "only root can read the kernel's reports about files and walks");
 		break;
 	case ENOENT:
-		tell(NOTE, "debugfs", "mount -t debugfs none /sys/kernel/debug",
+		tell(NOTE, "debugfs", COMMAND(NULL, "mount -t debugfs none /sys/kernel/debug"),
 		     "there is no " DEBUGFS "; it is not mounted, or the kernel has no debugfs");
 		break;
 	default:
@@ -481,7 +496,7 @@ static void read_stats_line(const char *line, struct stats *stats)
 
 static bool read_stats(struct stats *stats)
 {
-	FILE *file = open_file(DEBUGFS "/stats");
+	FILE *file = kernel_open(DEBUGFS "/stats");
 	char *line = NULL;
 	size_t room = 0;
 
@@ -541,4 +556,5 @@ void kernel_check(void)
 		check_namespace();
 	check_debugfs();
 	check_stats();
+	perf_check();
 }

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "cache/index.h"
@@ -22,6 +23,7 @@ enum kernel_state {
 	KERNEL_REFUSED,
 };
 
+FILE *kernel_open(const char *name);
 void kernel_read(void);
 void kernel_check(void);
 const char *kernel_dir(size_t index);

@@ -375,7 +375,8 @@ static void tell_missing(struct search *search, struct loaded *by, const char *n
 {
 	struct loaded *object = require_memory(calloc(1, sizeof(*object)));
 
-	tell(PROBLEM, search->file, "install it, or name its directory in LD_LIBRARY_PATH",
+	tell(PROBLEM, search->file,
+	     ADVISE("install it, or name its directory in LD_LIBRARY_PATH"),
 	     "the dynamic linker cannot load it: %s needs %s, which is in no directory that it searches",
 	     by->name, name);
 	/* Tell it once. */
@@ -441,7 +442,7 @@ static void add_for_linker(struct search *search, const char *path)
 	search->musl = name && !strncmp(name, "/ld-musl-", 9);
 	search->linker = object_read(search, path, name ? name + 1 : path, program);
 	if (!search->linker) {
-		tell(PROBLEM, search->file, "install it",
+		tell(PROBLEM, search->file, ADVISE("install it"),
 		     "its dynamic linker %s is missing, or is no x86-64 program", path);
 	} else if (!glibc && !search->musl) {
 		tell_linker(search);

@@ -18,34 +18,55 @@ static bool json;
 static size_t findings[ARRAY_SIZE(finding_names)];
 static bool any_told;
 
-static void print_text(enum finding finding, const char *about, const char *remedy,
+/* Return the remedy in one line, or NULL; the caller frees it. */
+static char *remedy_line(const struct remedy *remedy)
+{
+	if (!remedy || (!remedy->words && !remedy->command))
+		return NULL;
+	if (!remedy->words || !remedy->command)
+		return text_format("%s", remedy->words ?: remedy->command);
+	return text_format("%s: %s", remedy->words, remedy->command);
+}
+
+static void print_text(enum finding finding, const char *about, const struct remedy *remedy,
 		       const char *what)
 {
+	char *line = remedy_line(remedy);
+
 	printf("%-7s  ", finding_names[finding]);
 	text_print(about);
 	fputs(": ", stdout);
 	text_print(what);
-	if (remedy) {
+	if (line) {
 		fputs("; ", stdout);
-		text_print(remedy);
+		text_print(line);
 	}
 	putchar('\n');
+	free(line);
 }
 
-static void print_json(enum finding finding, const char *about, const char *remedy,
-		       const char *what)
+static void print_member(const char *name, const char *value)
 {
-	printf("%s{\"result\": \"%s\", \"about\": ", any_told ? ",\n  " : "{\"checks\": [\n  ",
-	       finding_names[finding]);
-	text_print_json(about);
-	fputs(", \"what\": ", stdout);
-	text_print_json(what);
-	fputs(", \"remedy\": ", stdout);
-	if (remedy)
-		text_print_json(remedy);
+	printf(", \"%s\": ", name);
+	if (value)
+		text_print_json(value);
 	else
 		fputs("null", stdout);
+}
+
+static void print_json(enum finding finding, const char *about, const struct remedy *remedy,
+		       const char *what)
+{
+	char *line = remedy_line(remedy);
+
+	printf("%s{\"result\": \"%s\"", any_told ? ",\n  " : "{\"checks\": [\n  ",
+	       finding_names[finding]);
+	print_member("about", about);
+	print_member("what", what);
+	print_member("remedy", line);
+	print_member("command", remedy ? remedy->command : NULL);
 	putchar('}');
+	free(line);
 }
 
 /**
@@ -55,7 +76,7 @@ static void print_json(enum finding finding, const char *about, const char *reme
  * @remedy:	What the user can do, or NULL.
  * @format:	The result.
  */
-void tell(enum finding finding, const char *about, const char *remedy,
+void tell(enum finding finding, const char *about, const struct remedy *remedy,
 	  const char *format, ...)
 {
 	va_list args;

@@ -11,8 +11,21 @@ enum finding {
 	PROBLEM,
 };
 
+/**
+ * struct remedy - what the user can do
+ * @words:	In words, before the command if there is one; or NULL.
+ * @command:	A command for the shell, or NULL.
+ */
+struct remedy {
+	const char	*words;
+	const char	*command;
+};
+
+#define ADVISE(text)		(&(struct remedy){ .words = (text) })
+#define COMMAND(text, line)	(&(struct remedy){ .words = (text), .command = (line) })
+
 __attribute__((format(printf, 4, 5)))
-void tell(enum finding finding, const char *about, const char *remedy,
+void tell(enum finding finding, const char *about, const struct remedy *remedy,
 	  const char *format, ...);
 void tell_as_json(void);
 size_t tell_sum(void);

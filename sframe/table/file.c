@@ -98,11 +98,13 @@ static void fill_head(struct sframe_file *head, const struct sframe_file *object
 	head->unused = 0;
 }
 
-static void fill_note(struct sframe_note *note, const struct image *image, u32 flags)
+static void fill_note(struct sframe_note *to, const struct sframe_note *from,
+		      const struct image *image)
 {
-	memcpy(note->magic, SFRAME_NOTE_MAGIC, sizeof(note->magic));
-	note->flags = flags;
-	file_hash(note->sha256, image->bytes, image->size);
+	if (from)
+		*to = *from;
+	memcpy(to->magic, SFRAME_NOTE_MAGIC, sizeof(to->magic));
+	file_hash(to->sha256, image->bytes, image->size);
 }
 
 static bool write_all(int fd, const void *bytes, size_t size)
@@ -181,12 +183,12 @@ out_free:
  * @object:	The object that the table is for, as file_describe() describes it.
  * @image:	The table.
  * @format:	The version of the format.
- * @flags:	SFRAME_NOTE_* flags.
+ * @note:	What to note, besides magic and hash; NULL for nothing.
  *
  * Return: 0, or a negative errno.
  */
 int file_write(const char *name, const struct sframe_file *object, const struct image *image,
-	       enum format format, u32 flags)
+	       enum format format, const struct sframe_note *note)
 {
 	union {
 		struct sframe_file head;
@@ -202,7 +204,7 @@ int file_write(const char *name, const struct sframe_file *object, const struct 
 	};
 
 	fill_head(&first.head, object, image, format);
-	fill_note(&first.note, image, flags);
+	fill_note(&first.note, note, image);
 	return file_replace(name, parts, ARRAY_SIZE(parts));
 }
 
@@ -279,6 +281,21 @@ const char *file_read_open(int fd, struct sframe_file *head, u8 **table)
 }
 
 /**
+ * file_names() - whether a table was made for an object
+ * @head:	The header of the table's file.
+ * @object:	The object, as file_describe() describes it.
+ *
+ * Return: whether build-id and executable segments are the same.
+ */
+bool file_names(const struct sframe_file *head, const struct sframe_file *object)
+{
+	return head->build_id_size == object->build_id_size &&
+	       !memcmp(head->build_id, object->build_id, head->build_id_size) &&
+	       head->num_text == object->num_text &&
+	       !memcmp(head->text, object->text, head->num_text * sizeof(head->text[0]));
+}
+
+/**
  * file_is_of() - whether a table was made from an object's .eh_frame
  * @head:	The header of the table's file.
  * @object:	The object, as file_describe() describes it.
@@ -293,11 +310,22 @@ bool file_is_of(const struct sframe_file *head, const struct sframe_file *object
 		       sizeof(head->eh_frame_sha256));
 }
 
-/* Return false if the file has no note. */
-static bool read_note(int fd, struct sframe_note *note)
+/**
+ * file_note() - read the tool's note
+ * @fd:		The file of a table.
+ * @note:	Filled in; zero without a note.
+ *
+ * Return: whether the file has a note.
+ */
+bool file_note(int fd, struct sframe_note *note)
 {
-	return read_all(fd, note, sizeof(*note), SFRAME_NOTE_OFFSET) &&
-	       !memcmp(note->magic, SFRAME_NOTE_MAGIC, sizeof(note->magic));
+	if (!read_all(fd, note, sizeof(*note), SFRAME_NOTE_OFFSET) ||
+	    memcmp(note->magic, SFRAME_NOTE_MAGIC, sizeof(note->magic))) {
+		*note = (struct sframe_note){ };
+		return false;
+	}
+	note->name[sizeof(note->name) - 1] = '\0';
+	return true;
 }
 
 /**
@@ -318,23 +346,10 @@ const char *file_check(int fd, const struct sframe_file *head, const u8 *bytes)
 	error = table_open(&table, bytes, head->table_size, head->table_vaddr);
 	if (error)
 		return error;
-	if (!read_note(fd, &note))
+	if (!file_note(fd, &note))
 		return table_check(&table);
 	file_hash(digest, bytes, head->table_size);
 	return memcmp(digest, note.sha256, sizeof(digest)) ? "the table is damaged" : NULL;
-}
-
-/**
- * file_flags() - read the flags in the tool's note
- * @fd:		The file of a table.
- *
- * Return: SFRAME_NOTE_* flags; 0 without a note.
- */
-u32 file_flags(int fd)
-{
-	struct sframe_note note;
-
-	return read_note(fd, &note) ? note.flags : 0;
 }
 
 /**

@@ -88,9 +88,9 @@ changing_files_are_survived() {
 	rm -rf "$dir" "$OUT/cache"
 	cp -r "$HERE/.." "$dir"
 	sed -i '/^	struct object obj;$/a if (strstr(name, "vanish")) unlink(name);' \
-		"$dir/cache.c"
+		"$dir/cache/cache.c"
 	swap="if (strstr(name, \"swap\")) rename(\"$OUT/fifo\", name);"
-	sed -i "/^	Elf64_Ehdr ehdr;\$/a $swap" "$dir/cache_list.c"
+	sed -i "/^	Elf64_Ehdr ehdr;\$/a $swap" "$dir/cache/list.c"
 	make -s -C "$dir" O="$dir/out" CFLAGS=-O0 "$dir/out/sframe"
 	cache_programs
 	cp "$programs/O2" "$programs/vanish"
@@ -119,19 +119,19 @@ crashing_worker_fails_alone() {
 	rm -rf "$dir" "$OUT/cache"
 	cp -r "$HERE/.." "$dir"
 	cat > "$OUT/faults" <<-'END'
-		/^#include "complain.h"/a #include "grow.h"
+		\|^#include "base/complain.h"|a #include "base/grow.h"
 		/^	struct object obj;$/ {
 			a if (strstr(name, "crash")) abort();
 			a if (strstr(name, "hang")) for (;;) ;
 			a if (strstr(name, "eat")) grow(NULL, &(size_t){ 0 }, 0, 1ULL << 32);
 		}
 	END
-	sed -i -f "$OUT/faults" "$dir/cache.c" "$dir/cache_used.c"
+	sed -i -f "$OUT/faults" "$dir/cache/cache.c" "$dir/cache/used.c"
 	# The same in the process that parses the file.
 	sed -e 's|struct object obj;|alarm(seconds);|' -e 's/name,/obj->name,/' \
 		-e 's/"crash"/"abort"/; s/"hang"/"spin"/; s/"eat"/"gorge"/' "$OUT/faults" \
 		> "$OUT/reader-faults"
-	sed -i -f "$OUT/reader-faults" "$dir/cache_reader.c"
+	sed -i -f "$OUT/reader-faults" "$dir/cache/reader.c"
 	make -s -C "$dir" O="$dir/out" CFLAGS=-O0 "$dir/out/sframe"
 	cache_programs
 	cp "$OUT/programs/O2" "$OUT/programs/crash"

@@ -9,7 +9,7 @@ list_tells_what_the_kernel_refuses() {
 	cache_programs
 	cache --quiet "$OUT/programs"
 	cache --list > "$OUT/cache.out"
-	[ "$(grep -cE '^[0-9a-f]{40} +[0-9.]+ KB  trusted$' "$OUT/cache.out")" = 5 ]
+	[ "$(grep -cE '^[0-9a-f]{40} +[0-9.]+ KB  trusted  [0-9.]+ % without rows  '"$OUT/programs/" "$OUT/cache.out")" = 5 ]
 	has "$OUT/cache.out" ": 5 tables, "
 	has "$OUT/cache.out" ", 0 that the kernel would refuse"
 	table=$(table_files | head -n 1)
@@ -236,7 +236,7 @@ prune_keeps_what_another_process_maps() {
 	rm -rf "$OUT/cache" "$dir" "$OUT/first"
 	cp -r "$HERE/.." "$dir"
 	sed -i -e '/int err = mapped_add_all/a raise(SIGSTOP);' \
-		-e '/^#include <errno.h>/a #include <signal.h>' "$dir"/cache_*.c
+		-e '/^#include <errno.h>/a #include <signal.h>' "$dir"/cache/*.c
 	make -s -C "$dir" O="$dir/out" "$dir/out/sframe"
 	echo '#include <unistd.h>
 		int main(void) { return sleep(300) + 3; }' |

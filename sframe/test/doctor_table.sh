@@ -87,7 +87,7 @@ table_of_another_layout_is_not_taken() {
 	make_twins
 	fill "$OUT/twins/1"
 	status 1 doctor "$OUT/twins/2"
-	has "$OUT/doctor.out" "problem  $OUT/twins/2: it has no table; make it: "
+	has "$OUT/doctor.out" "problem  $OUT/twins/2: it has no table"
 	fill "$OUT/twins/2"
 	status 1 doctor "$OUT"/twins/{1,2,3}
 	has "$OUT/doctor.out" "ok       $OUT/twins/1: it has a table in the path"

@@ -20,6 +20,7 @@
 #include "check/compare.h"
 #include "table/file.h"
 #include "table/own.h"
+#include "table/uncovered.h"
 
 /* libdw runs a function's instructions again for each of its rows. */
 #define MAX_COMPARED_ROWS	300
@@ -78,6 +79,15 @@ static void read_entry_back(const struct plan *plan, const struct entry *want,
 	must(!table_next_row(got, &row), "no row follows the last");
 }
 
+static void count_text(const struct object *obj, const struct table *table)
+{
+	struct uncovered uncovered;
+
+	uncovered_count(obj, table, &uncovered);
+	must(uncovered.bytes <= uncovered.text && uncovered.framed <= uncovered.bytes,
+	     "a part of the text is not more than all");
+}
+
 static void make_and_read_back(const struct object *obj, const struct cfi *cfi,
 			       enum format format)
 {
@@ -96,6 +106,7 @@ static void make_and_read_back(const struct object *obj, const struct cfi *cfi,
 		     plan.entries[i].start, "functions are sorted");
 		read_entry_back(&plan, &plan.entries[i], &entry);
 	}
+	count_text(obj, &table);
 	image_free(&image);
 	plan_free(&plan);
 }
@@ -134,8 +145,10 @@ static void test_program(const char *name)
 		make_and_read_back(&obj, &cfi, FORMAT_V3);
 		quick = is_quick_to_compare(&cfi);
 	}
-	if (obj.own.present && !own_read(&obj, &own))
+	if (obj.own.present && !own_read(&obj, &own)) {
 		own_compare(&own, &cfi, &coverage);
+		count_text(&obj, &own);
+	}
 	cfi_free(&cfi);
 	object_close(&obj);
 	if (quick)

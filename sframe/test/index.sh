@@ -226,7 +226,7 @@ index_has_a_limit() {
 
 	rm -rf "$dir"
 	cp -r "$HERE/.." "$dir"
-	sed -i 's/index->count > SFRAME_INDEX_MAX/index->count > 4/' "$dir/cache_index.c"
+	sed -i 's/index->count > SFRAME_INDEX_MAX/index->count > 4/' "$dir/cache/index.c"
 	make -s -C "$dir" O="$dir/out" CFLAGS=-O0 "$dir/out/sframe"
 	cache_programs
 	cache --quiet --no-index "$OUT/programs"

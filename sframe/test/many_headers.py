@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """Write an ELF file whose headers name the same bytes again and again:
-many_headers.py notes|frames|segments TO
+many_headers.py notes|frames|segments|texts TO
 
 Half of the file are headers, half are these bytes, so a reader that copies the bytes of each
 header needs quadratic memory.
@@ -23,6 +23,10 @@ def section(name: int, kind: int, offset: int, size: int) -> bytes:
     return struct.pack("<IIQQQQIIQQ", name, kind, 2, offset, offset, size, 0, 0, 4, 0)
 
 
+def text(address: int, offset: int, size: int) -> bytes:
+    return struct.pack("<IIQQQQIIQQ", 0, 1, 6, address, offset, size, 0, 0, 4, 0)
+
+
 def main() -> None:
     kind, target = sys.argv[1:]
     # Notes without a build-id; read as .eh_frame, they are entries of length 4.
@@ -34,6 +38,12 @@ def main() -> None:
         segments = [segment(LOAD, 0, start + len(data))]
         segments += [segment(NOTE_SEGMENT, start, len(data)),
                      segment(FRAME_SEGMENT, start, len(data))] * count
+    elif kind == "texts":
+        count = 8000
+        start = EHDR + PHDR + SHDR * (count + 1)
+        segments = [struct.pack("<IIQQQQQQ", LOAD, 5, 0, 0, 0, start, count * len(data), 4)]
+        sections = [section(0, 3, start + len(data), len(NAMES))]
+        sections += [text(i * len(data), start, len(data)) for i in range(count)]
     else:
         count = 8000
         start = EHDR + PHDR + SHDR * (count + 1)

@@ -62,6 +62,8 @@ source "$HERE/cache.sh"
 source "$HERE/index.sh"
 # shellcheck source-path=SCRIPTDIR
 source "$HERE/doctor.sh"
+# shellcheck source-path=SCRIPTDIR
+source "$HERE/uncovered.sh"
 
 hostile_files() {
 	local clang=${FUZZ_CC:-clang}
@@ -136,6 +138,7 @@ main() {
 	cache_cases
 	index_cases
 	doctor_cases
+	uncovered_cases
 	finish
 }
 

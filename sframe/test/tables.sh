@@ -205,30 +205,30 @@ broken() {
 # check has to notice faults in the writer and in the kernel's reader, one at a time.
 check_notices_faults() {
 	copy_to_break
-	broken cfa table_write.c 's/add_word(words, row->cfa.offset/& + 8/'
-	broken fp table_write.c 's/add_word(words, row->fp.offset/& - 8/'
-	broken base table_write.c 's/row->cfa.base == REG_SP/row->cfa.base == REG_FP/'
-	broken start table_write.c 's/put_fixed(out, row->start, 1/put_fixed(out, row->start + 1, 1/'
-	broken size table_write.c 's/put_fixed(out, entry->size, 4)/put_fixed(out, entry->size + 1, 4)/'
-	broken signal table_write.c 's/info |= SFRAME_V3_FDE_SIGNAL/info |= 0/'
-	broken deref table_write.c 's/control |= SFRAME_V3_CONTROL_DEREF/control |= 0/'
-	broken addend table_write.c 's/add_word(words, rule->add,/add_word(words, rule->add + 1,/'
+	broken cfa table/write.c 's/add_word(words, row->cfa.offset/& + 8/'
+	broken fp table/write.c 's/add_word(words, row->fp.offset/& - 8/'
+	broken base table/write.c 's/row->cfa.base == REG_SP/row->cfa.base == REG_FP/'
+	broken start table/write.c 's/put_fixed(out, row->start, 1/put_fixed(out, row->start + 1, 1/'
+	broken size table/write.c 's/put_fixed(out, entry->size, 4)/put_fixed(out, entry->size + 1, 4)/'
+	broken signal table/write.c 's/info |= SFRAME_V3_FDE_SIGNAL/info |= 0/'
+	broken deref table/write.c 's/control |= SFRAME_V3_CONTROL_DEREF/control |= 0/'
+	broken addend table/write.c 's/add_word(words, rule->add,/add_word(words, rule->add + 1,/'
 	broken kernel-addend kernel/table.c 's/\*add = table_take_word/*add = 1 + table_take_word/'
-	broken share table_write.c 's/return other;/return other ? 0 : 0;/'
-	broken remember cfi_rows.c 's/run->now = run->remembered/run->initial = run->remembered/'
-	broken restore cfi_rows.c 's/\(run->now.rule\[column\] = run->\)initial/\1now/'
-	broken gap table_plan.c 's/leave_out(pl, start, end - start, cause);/;/'
+	broken share table/write.c 's/return other;/return other ? 0 : 0;/'
+	broken remember cfi/rows.c 's/run->now = run->remembered/run->initial = run->remembered/'
+	broken restore cfi/rows.c 's/\(run->now.rule\[column\] = run->\)initial/\1now/'
+	broken gap table/plan.c 's/leave_out(pl, start, end - start, cause);/;/'
 	broken kernel-row kernel/table.c \
 		's/offset + row.start, rule)/offset + row.start + 1, rule)/'
-	broken silence table_plan.c 's/if (size && size < CODE_ALIGNMENT)/if (size > CODE_ALIGNMENT)/'
+	broken silence table/plan.c 's/if (size && size < CODE_ALIGNMENT)/if (size > CODE_ALIGNMENT)/'
 	broken kernel-unaligned kernel/table.c 's/IS_ALIGNED(func->address, TABLE_PADDING)/true/'
 	broken kernel-end kernel/table.c 's/!table_is_padding(build, func)/false/'
 	# Functions that the reader loses appear in no row.
-	broken stale cfi_read.c 's/rd.next_cie = 0/rd.next_cie = 1/' \
+	broken stale cfi/read.c 's/rd.next_cie = 0/rd.next_cie = 1/' \
 		'both: of 6 entries \(1 empty, 0 twice\) .* were read'
-	broken empty cfi_read.c 's/if (!function.size)/if (function.size < 16)/' \
+	broken empty cfi/read.c 's/if (!function.size)/if (function.size < 16)/' \
 		'of .* were read'
-	broken repeated cfi_read.c 's/if (!is_covered(/if (is_covered(/' 'of .* were read'
+	broken repeated cfi/read.c 's/if (!is_covered(/if (is_covered(/' 'of .* were read'
 }
 
 parallel_and_serial_agree() {
