@@ -23,8 +23,13 @@ static bool is_executable(const char *path)
 	return !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK);
 }
 
-/* Find a command as the shell does.  Returns the file, which the caller frees, or NULL. */
-static char *find_command(const char *name)
+/**
+ * command_find() - find a command as the shell does
+ * @name:	The command; looked for in PATH if it has no slash.
+ *
+ * Return: the file, which the caller frees, or NULL.
+ */
+char *command_find(const char *name)
 {
 	const char *path = getenv("PATH") ?: "/usr/local/bin:/usr/bin:/bin";
 
@@ -72,7 +77,7 @@ static char *find_interpreter(const char *file)
 			word = strtok_r(NULL, " \t", &state);
 		while (word && (*word == '-' || strchr(word, '=')));
 	}
-	return word ? find_command(word) : NULL;
+	return word ? command_find(word) : NULL;
 }
 
 static void add_program(struct mapped *mapped, const char *file)
@@ -94,7 +99,7 @@ static void add_program(struct mapped *mapped, const char *file)
  */
 void command_add(struct mapped *mapped, const char *name)
 {
-	char *file = find_command(name), *interpreter;
+	char *file = command_find(name), *interpreter;
 
 	for (int i = 0; file && i < MAX_SCRIPTS; i++) {
 		interpreter = find_interpreter(file);

@@ -4,6 +4,7 @@
 
 #include "cache/mapped.h"
 
+char *command_find(const char *name);
 void command_add(struct mapped *mapped, const char *name);
 
 #endif /* _SFRAME_DOCTOR_COMMAND_H */

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/open_regular.h"
-#include "base/text.h"
+#include "doctor/command.h"
 #include "doctor/kernel.h"
 #include "doctor/perf.h"
 #include "doctor/tell.h"
@@ -88,24 +88,6 @@ static bool contains(int fd, const char *text)
 	return false;
 }
 
-/* Open the first perf in PATH.  Returns -1 if there is none; the caller frees @name. */
-static int open_perf(char **name)
-{
-	char *path = text_format("%s", getenv("PATH") ?: ""), *state;
-	struct stat st;
-	int fd = -1;
-
-	*name = NULL;
-	for (char *dir = strtok_r(path, ":", &state); dir && fd < 0;
-	     dir = strtok_r(NULL, ":", &state)) {
-		free(*name);
-		*name = text_format("%s/perf", dir);
-		fd = access(*name, X_OK) ? -1 : open_regular(*name, 0, &st);
-	}
-	free(path);
-	return fd;
-}
-
 static void tell_deferred(int fd, const char *name)
 {
 	char magic[SELFMAG];
@@ -122,8 +104,9 @@ static void tell_deferred(int fd, const char *name)
 
 static void check_perf(void)
 {
-	char *name;
-	int fd = open_perf(&name);
+	char *name = command_find("perf");
+	struct stat st;
+	int fd = name ? open_regular(name, 0, &st) : -1;
 
 	if (fd >= 0) {
 		tell_deferred(fd, name);

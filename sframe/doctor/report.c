@@ -172,7 +172,10 @@ static bool is_in_group(const struct look *look)
 	return is_made_by_cache(look) && !replaces(look);
 }
 
-/* Return the command that makes a file's table, or the index that lacks it, or NULL. */
+/*
+ * Return the command that makes the file's table, or the index if that lacks the table.  Returns
+ * NULL if no command does.  The caller frees the result.
+ */
 static char *command_for(const struct mapped_file *file, const struct look *look)
 {
 	char *dir = dir_of(look), *word, *command = NULL;
@@ -245,7 +248,7 @@ static void tell_good(const struct mapped_file *file, const struct look *look)
 		     ", which comes before its own" : "", kernel_words(state));
 }
 
-/* What of the text has no row, once a share of it matters. */
+/* Whether so much of the text has no row that it is worth a note. */
 static bool lacks_rows(const struct look *look)
 {
 	return look->uncovered.bytes >= MIN_TEXT && uncovered_percent(&look->uncovered) >= 1;
@@ -452,7 +455,6 @@ void report_files(const struct mapped *mapped, struct look *looks)
 
 	for (size_t i = 0; i < mapped->count; i++)
 		group += is_in_group(&looks[i]);
-
 	for (size_t i = 0; i < mapped->count; i++) {
 		if (looks[i].state == TABLE_GONE ||
 		    (looks[i].state == TABLE_32_BIT && told_32_bit))

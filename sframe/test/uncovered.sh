@@ -199,7 +199,7 @@ tables_of_others_are_not_believed() {
 	edit "$table" $((4096 + 8)) '<I' 0
 	status 1 "$CHECKED" check --table "$table" "$BARE" > "$out"
 	has "$out" "differing 3,"
-	# The last function, of 1 byte, goes on over the code behind it.
+	# The table claims 100 bytes for the last function, which has 1: the rest has no .eh_frame.
 	cp "$table.good" "$table"
 	edit "$table" $((4096 + 28 + 2 * 20 + 4)) '<I' 100
 	status 1 "$CHECKED" check --table "$table" "$BARE" > "$out"
