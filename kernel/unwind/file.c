@@ -17,8 +17,9 @@
  * A known file is an entry that holds nothing: no inode, no file system.  Its key has the
  * inode's address, which the entry never follows, and the number that i_sequence gives to each
  * inode for its time in memory.  So an entry can be of an inode that is gone, but never be
- * taken for one of another inode.  Size and time of the last change tell one content of the
- * inode from another.
+ * taken for one of another inode.  Size, mtime and ctime tell one content of the inode from
+ * another.  If only ctime has changed, as link(), chmod() and chown() do, walks use the rows
+ * until a task has looked whether the content has.
  *
  * When a walk meets a file that is not known, the task looks at its files on its way back to
  * user space: see look.c.  What it reads of one, see draft.c, makes the file known, unless its
@@ -119,6 +120,18 @@ static bool file_is_still_unsettled(const struct unwind_file *file,
 }
 
 /*
+ * Whether @file may be of another content than the inode with @key has.  Once a task has looked,
+ * it is believed for a while.
+ */
+static bool file_is_stale(const struct unwind_file *file, const struct unwind_file_key *key)
+{
+	if (unlikely(!unwind_file_key_is_alike(&file->key, key)))
+		return true;
+	return (file->is_remote || !unwind_file_key_is(&file->key, key)) &&
+	       time_after_eq(jiffies, READ_ONCE(file->again));
+}
+
+/*
  * Whether the task has to look at the inode with @key, of which @file is known.  If its content
  * does not settle, looks become rare, so that they cost a process little however often it is
  * sampled.
@@ -127,8 +140,7 @@ static bool file_is_due(const struct unwind_file *file, const struct unwind_file
 {
 	if (file_is_still_unsettled(file, key))
 		return time_after_eq(jiffies, READ_ONCE(file->again));
-	if (!unwind_file_key_is(&file->key, key) ||
-	    (file->is_remote && time_after_eq(jiffies, READ_ONCE(file->again))))
+	if (file_is_stale(file, key))
 		return true;
 	if (file->split)
 		return READ_ONCE(file->split->state) && unwind_split_is_due(file->split);
@@ -195,7 +207,7 @@ static const struct unwind_file *file_use(struct sframe_cursor *cursor, unsigned
 	file = file_of(vma, &key);
 	if (unlikely(!file || file_is_due(file, &key)) && !cursor->look)
 		cursor->look = ip;
-	if (!file || !unwind_file_key_is(&file->key, &key))
+	if (!file || !unwind_file_key_is_alike(&file->key, &key))
 		return NULL;
 	if (READ_ONCE(file->used) != now)
 		WRITE_ONCE(file->used, now);
@@ -392,8 +404,7 @@ static int file_check(struct unwind_file *file, const struct unwind_file_key *ke
 		return unwind_is_worth_waiting(&file->patience, how) ? -ESTALE : 0;
 	if (!file_is_due(file, key))
 		return 0;
-	if (file->split && unwind_file_key_is(&file->key, key) &&
-	    !(file->is_remote && time_after_eq(jiffies, file->again)))
+	if (file->split && !file_is_stale(file, key))
 		return unwind_split_ask(file->split, file->by_root, how);
 	return -ESTALE;
 }
@@ -452,7 +463,8 @@ static int file_add_own(struct unwind_file *file, struct unwind_own *own,
 static void file_set_again(struct unwind_file *file, const struct unwind_file *old)
 {
 	if (!file_is_unsettled(file)) {
-		file->again = jiffies + FILE_TRUSTED;
+		/* A change of ctime is looked at immediately. */
+		file->again = file->is_remote ? jiffies + FILE_TRUSTED : jiffies;
 		return;
 	}
 	if (old && old->key.sequence == file->key.sequence && file_is_unsettled(old)) {
@@ -490,15 +502,18 @@ static void file_add(struct unwind_file *file)
 
 /*
  * Whether rows are known for the content that @file was made for, so that a task that cannot
- * make them now leaves it at that.  The lock is held.
+ * make them now leaves it at that.  A remote file that is not settled may have changed since, and
+ * the time of a change may come later.  The lock is held.
  */
 static bool file_has_rows(const struct unwind_file *file)
 {
 	struct unwind_file *old;
 
+	if (file->is_remote && file->state == FILE_UNSETTLED)
+		return false;
 	scoped_guard(rcu)
 		old = file_find(file->key.inode);
-	if (!old || !old->own || old->split || !unwind_file_key_is(&old->key, &file->key))
+	if (!old || !(old->own || old->split) || !unwind_file_key_is_alike(&old->key, &file->key))
 		return false;
 	WRITE_ONCE(old->generation, file->generation);
 	WRITE_ONCE(old->again, jiffies + FILE_TRUSTED);
@@ -542,7 +557,7 @@ void unwind_file_add(struct unwind_draft *draft)
 			ret = FILE_NOT_RESIDENT;
 		if (!file->split && !file->state)
 			file->state = ret;
-		keep = file->state == FILE_NOT_RESIDENT && file_has_rows(file);
+		keep = file_is_unsettled(file) && file_has_rows(file);
 		if (!keep) {
 			file_add(file);
 			file_note_state(file->state);

@@ -29,14 +29,18 @@ enum unwind_look;
  * @inode:	The inode.  Only compared, never dereferenced.
  * @sequence:	The inode's number, which no other inode has had since boot.
  * @size:	Size of the file in bytes.
- * @ctime:	Seconds of the last change.
- * @ctime_nsec:	Nanoseconds of the last change.
+ * @mtime:	Seconds of the last change of the content, unless somebody has set that time.
+ * @ctime:	Seconds of the last change of the inode.
+ * @mtime_nsec:	Nanoseconds of @mtime.
+ * @ctime_nsec:	Nanoseconds of @ctime.
  */
 struct unwind_file_key {
 	const struct inode	*inode;
 	u64			sequence;
 	u64			size;
+	s64			mtime;
 	s64			ctime;
+	u32			mtime_nsec;
 	u32			ctime_nsec;
 };
 
@@ -76,8 +80,8 @@ struct unwind_part {
  * @ino:	Inode number, for people.
  * @state:	0 if the file has a table, FILE_*, or the error for which the file was refused.
  * @generation: unwind_tables_generation when the file became known.
- * @again:	Earliest time in jiffies to look again if the file is not settled; see
- *		file_is_due().
+ * @again:	Earliest time in jiffies to look again if the file is not settled, is remote, or
+ *		has another ctime; see file_is_due().
  * @backoff:	Time in jiffies from one look to the next, if the file is not settled.
  * @patience:	Nobody waits for the file until then, in jiffies.
  * @used:	Time in jiffies of the last walk that met the file.
@@ -119,14 +123,27 @@ static inline void unwind_file_read_key(const struct inode *inode,
 	key->inode = inode;
 	key->sequence = atomic64_read(&inode->i_sequence);
 	key->size = i_size_read(inode);
+	key->mtime = READ_ONCE(inode->i_mtime_sec);
+	key->mtime_nsec = READ_ONCE(inode->i_mtime_nsec);
 	key->ctime = READ_ONCE(inode->i_ctime_sec);
 	key->ctime_nsec = READ_ONCE(inode->i_ctime_nsec);
+}
+
+/*
+ * Whether @a and @b are of one content of one inode, unless somebody has changed the content and
+ * then set mtime back.  Links and changes of mode or owner keep the content.
+ */
+static inline bool unwind_file_key_is_alike(const struct unwind_file_key *a,
+					    const struct unwind_file_key *b)
+{
+	return a->inode == b->inode && a->sequence == b->sequence && a->size == b->size &&
+	       a->mtime == b->mtime && a->mtime_nsec == b->mtime_nsec;
 }
 
 static inline bool unwind_file_key_is(const struct unwind_file_key *a,
 				      const struct unwind_file_key *b)
 {
-	return a->inode == b->inode && a->sequence == b->sequence && a->size == b->size &&
+	return unwind_file_key_is_alike(a, b) &&
 	       a->ctime == b->ctime && a->ctime_nsec == b->ctime_nsec;
 }
 

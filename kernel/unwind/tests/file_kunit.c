@@ -279,6 +279,36 @@ static void file_that_has_changed_is_looked_at_again(struct kunit *test)
 	file_test_expect_at(test, t->text + LEAF, "after", 0, OTHER_CFA, false);
 }
 
+/* As by link(): a task looks again, and walks use the rows meanwhile. */
+static void file_whose_inode_has_changed_keeps_its_rows(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	struct file *file = file_test_map_settled(test, t->build.len);
+	struct inode *inode = file_inode(file);
+	unsigned long ip = t->text + LEAF;
+	struct timespec64 mtime;
+
+	file_test_look(test);
+	file_test_expect_found(test, "before");
+	inode_set_ctime_current(inode);
+	file_test_expect_at(test, ip, "changed", 0, FILE_CFA, true);
+	file_test_look(test);
+	file_test_expect_at(test, ip, "not settled", 0, FILE_CFA, false);
+	file_test_make_table(test, TABLE_AT, CODE_AT, OTHER_CFA);
+	file_test_write(test, file, TABLE_AT, t->build.bytes, t->build.len);
+	file_test_settle();
+	file_test_look(test);
+	file_test_expect_at(test, ip, "written", 0, OTHER_CFA, false);
+	file_test_make_table(test, TABLE_AT, CODE_AT, FILE_CFA);
+	mtime = inode_get_mtime(inode);
+	file_test_write(test, file, TABLE_AT, t->build.bytes, t->build.len);
+	inode_set_mtime_to_ts(inode, mtime);
+	file_test_settle();
+	file_test_expect_at(test, ip, "written behind mtime", 0, OTHER_CFA, true);
+	file_test_look(test);
+	file_test_expect_found(test, "after");
+}
+
 static void file_with_a_large_table_is_refused(struct kunit *test)
 {
 	file_test_map_settled(test, MAX_OWN_TABLE);
@@ -544,6 +574,7 @@ static struct kunit_case file_cases[] = {
 	KUNIT_CASE(file_that_may_be_written_is_looked_at_later),
 	KUNIT_CASE(file_that_is_mapped_for_writing_is_looked_at_later),
 	KUNIT_CASE(file_that_has_changed_is_looked_at_again),
+	KUNIT_CASE(file_whose_inode_has_changed_keeps_its_rows),
 	KUNIT_CASE(file_with_a_large_table_is_refused),
 	KUNIT_CASE(file_with_much_code_is_refused),
 	KUNIT_CASE(file_with_a_damaged_table_is_refused),

@@ -682,6 +682,55 @@ TEST_F(headers, that_others_look_at_again)
 	unwind_perf_close(&perf);
 }
 
+/*
+ * Links and changes of mode keep the content, so no walk may miss the rows.  perf record links
+ * each file that it has sampled.
+ */
+TEST_F(headers, whose_file_is_linked)
+{
+	struct unwind_perf perf;
+	int without = 0;
+
+	ASSERT_EQ(0, open_faults(&perf, UNWIND_AT_ONCE));
+	ASSERT_EQ(0, ioctl(perf.fd, PERF_EVENT_IOC_DISABLE, 0));
+	let_grow_old(self->fd);
+	ASSERT_TRUE(map_it(self));
+	ASSERT_EQ(1, comes_to_believe(self));
+	for (int i = 0; i < 20; i++) {
+		ASSERT_EQ(0, fchmod(self->fd, i % 2 ? 0700 : 0755));
+		/* In the tick of the change, and after it */
+		without += !has_rows_at_once(self, &perf);
+		let_grow_old(self->fd);
+		without += !has_rows_at_once(self, &perf);
+		without += believes_in(&self->map) != 1;
+	}
+	EXPECT_EQ(0, without);
+	unwind_perf_close(&perf);
+}
+
+/* The same time of the last change, as cp --preserve writes it. */
+TEST_F(headers, whose_table_changes_behind_mtime)
+{
+	struct timespec times[2];
+	struct stat st;
+
+	let_grow_old(self->fd);
+	ASSERT_EQ(0, fstat(self->fd, &st));
+	times[0] = st.st_atim;
+	times[1] = st.st_mtim;
+	for (int i = 0; i < 3; i++) {
+		ASSERT_TRUE(rewrite_table(self, RIGHT_MAGIC));
+		ASSERT_EQ(0, futimens(self->fd, times));
+		let_grow_old(self->fd);
+		ASSERT_TRUE(map_it(self));
+		EXPECT_EQ(1, comes_to_believe(self));
+		ASSERT_TRUE(rewrite_table(self, WRONG_MAGIC));
+		ASSERT_EQ(0, futimens(self->fd, times));
+		let_grow_old(self->fd);
+		EXPECT_EQ(0, comes_to_believe(self));
+	}
+}
+
 /* Make a file system with one object in it, whose table is valid or not. */
 static int make_file_system(const headers_data *self, const char *directory, bool valid)
 {
