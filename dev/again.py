@@ -4,6 +4,8 @@
 dev/unstable records them, and the repository carries it. A run in which more than MOST cases would
 be unstable is red, and so is one with a case that the record has from an earlier run: that was its
 second chance. Two entries of one case have come from two branches, and are as red.
+
+A guest that was lost to the emulator says nothing about its tests: the whole suite runs again.
 """
 
 import datetime
@@ -18,6 +20,8 @@ from suite import REPO, Suite
 RECORD = REPO / "dev" / "unstable"
 LOGS_KEPT = REPO / ".build" / "unstable"
 MOST = 2
+# What vm/run says of such a guest
+LOST = "vm/run: guest: lost to the emulator: "
 
 
 @dataclass
@@ -73,8 +77,20 @@ def keep(failed: Failed, log: Path) -> Path:
     """Record the cases, and keep the suite's log and the other one; returns their directory."""
     with RECORD.open("a") as record:
         record.writelines(f"{datetime.date.today()} {name}\n" for name in failed.names)
-    directory = LOGS_KEPT / f"{time.strftime('%Y%m%d-%H%M%S')}-{failed.suite.name}-{failed.test}"
-    directory.mkdir(parents=True)
-    shutil.copy(failed.suite.log, directory / "first.log")
+    directory = keep_log(failed.suite, failed.test)
     shutil.copy(log, directory / "alone.log")
     return directory
+
+
+def keep_log(suite: Suite, what: str) -> Path:
+    """Keep the log of @suite; returns its directory."""
+    directory = LOGS_KEPT / f"{time.strftime('%Y%m%d-%H%M%S')}-{suite.name}-{what}"
+    directory.mkdir(parents=True)
+    shutil.copy(suite.log, directory / "first.log")
+    return directory
+
+
+def is_lost(suite: Suite) -> bool:
+    """Whether the emulator lost the guest of @suite."""
+    lines = suite.log.read_text(errors="replace").splitlines()
+    return bool(suite.guest) and any(line.startswith(LOST) for line in lines)

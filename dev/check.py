@@ -28,7 +28,8 @@ its suite can select it and nothing else went wrong. If it passes, it is called 
 does not fail the run. Three such cases do, and one that dev/unstable has already; those that are
 called unstable are added there, and both logs are kept in .build/unstable. What crashes, makes
 the kernel complain or takes too long, host suites and KUnit do not run again, and neither does
-anything after `--`.
+anything after `--`. But a suite whose guest was lost to the emulator, as vm/run proves from the
+kernel log, runs once more, and its first run does not count.
 
 Output: a table on standard output, with seconds of real time and of CPU time; the
 failed suites with the cases that they call "not ok" and what these printed before
@@ -100,6 +101,8 @@ class Check:
         # By suite
         self.failures: dict[str, list[str]] = {}
         self.to_repeat: list[again.Failed] = []
+        # Suites whose guest was lost to the emulator
+        self.lost: set[str] = set()
 
     def run(self) -> None:
         while self.waiting or self.running:
@@ -161,6 +164,9 @@ class Check:
     def ended(self, job: Job, cpu: float) -> None:
         if job.suite:
             result = self.judge(job, job.suite, cpu)
+            if result.verdict != "ok" and not self.words and self.is_lost(job.suite):
+                self.waiting.insert(0, job.suite)
+                return
             self.count(job.suite, result)
             if job.suite.runs_again and result.only_cases and not self.words:
                 self.to_repeat += again.failed_tests(job.suite, result.failures)
@@ -173,6 +179,15 @@ class Check:
             result = Result("no kernel", failed=1)
             print_row(suite.name, result, 0, 0)
             self.count(suite, result)
+
+    def is_lost(self, suite: Suite) -> bool:
+        """Whether the emulator lost the guest of @suite, for the first time in this run."""
+        if suite.name in self.lost or not again.is_lost(suite):
+            return False
+        self.lost.add(suite.name)
+        print(f"lost to the emulator: {suite.name}; it runs once more, and its log is kept in "
+              f"{again.keep_log(suite, 'lost').relative_to(REPO)}", flush=True)
+        return True
 
     def judge(self, job: Job, suite: Suite, cpu: float) -> Result:
         """What a suite or one of its tests has come to, printed."""

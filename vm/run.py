@@ -11,8 +11,9 @@ empty. The kernel log goes to .build/vm/<time>-<pid>/console.log and is shown wh
 If a guest does not end in time, the log also has what its processes wait for; the file
 `registers` beside it has the registers of each CPU. Before its command a guest measures how fast
 the machine is; on a slow one --timeout is stretched, to six times at most, and LINUX_STACKS_SLOW
-tells the command by how much, in percent. With --icount nothing is stretched. If the emulator itself crashes while a guest
-boots, the guest is booted again, twice at most.
+tells the command by how much, in percent. With --icount nothing is stretched. If the emulator
+itself crashes while a guest boots, the guest is booted again, twice at most. A guest that is lost
+to the emulator later is called so.
 
 Exit status: that of the command (128 + N when signal N ended it), or
     2    usage, or this machine cannot do it (kernel not built, no QEMU)
@@ -69,6 +70,10 @@ LATE_SECONDS = 60
 MONITOR_SECONDS = 2
 KERNELS = ("base", "series", "debug", "kcsan")
 LOG_TAIL = 40
+# The byte before the instruction pointer in an oops's dump of the code
+BYTE_BEFORE = re.compile(r"Oops: int3:.*?Code: [0-9a-f ]*([0-9a-f]{2}) <[0-9a-f]{2}>", re.DOTALL)
+BREAKPOINT = "cc"
+LOST_TO_EMULATOR = "it met a breakpoint that its kernel had removed"
 PR_SET_PDEATHSIG = 1
 BEGIN_LINE = re.compile(rb"begin ([1-6]\d\d)\n")
 STATUS_LINES = re.compile(BEGIN_LINE.pattern + rb"exit (\d{1,3}) taint (\d+)\n")
@@ -540,7 +545,13 @@ def emulators_fault(guest: Guest, outcome: Outcome, rules: splat.Rules) -> str:
     log = guest.log()
     if outcome.crashed or outcome.stuck:
         return "" if rules.scan(log) else outcome.complaint or "the emulator crashed"
-    return "it met a breakpoint that its kernel had removed" if "Oops: int3:" in log else ""
+    return LOST_TO_EMULATOR if "Oops: int3:" in log else ""
+
+
+def met_removed_breakpoint(log: str) -> bool:
+    """Whether the kernel stopped for a breakpoint which its memory no longer had, see above."""
+    match = BYTE_BEFORE.search(log)
+    return bool(match) and match[1] != BREAKPOINT
 
 
 def run_guest(args: argparse.Namespace, accel: str, rules: splat.Rules) -> tuple[Guest, Outcome]:
@@ -565,6 +576,10 @@ def judge(guest: Guest, outcome: Outcome, rules: splat.Rules) -> int:
         say(f"guest: no end within {guest.timeout:g} seconds; killed (--timeout sets the limit)")
         show_log(guest, splats[0].line if splats else None)
         return EXIT_TIMEOUT
+    if outcome.status is None and guest.accel != "kvm" and met_removed_breakpoint(log):
+        say(f"guest: lost to the emulator: {LOST_TO_EMULATOR}")
+        show_log(guest, splats[0].line if splats else None)
+        return EXIT_LOST
     if outcome.status is None:
         say("guest: lost, no exit status came back" + (f": {outcome.complaint}" if outcome.complaint else ""))
         show_log(guest, splats[0].line if splats else None)

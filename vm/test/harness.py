@@ -504,6 +504,18 @@ def a_guest_lost_to_the_emulator_boots_again() -> None:
         expect(what, (status, starts, messages), (3 if "exit 3" in first else None, 1, ""))
 
 
+def a_guest_lost_to_the_emulator_is_called_so() -> None:
+    oops = "Oops: int3: 0000 [#1] PREEMPT SMP\nRIP: 0010:f+0x1/0x10\nCode: 90 {} <24> 08 0f 1f 44 00 00"
+    for what, code, words in (("removed breakpoint", "0f", "lost to the emulator: it met a breakpoint"),
+                              ("breakpoint in memory", "cc", "lost, no exit status")):
+        log = shlex.quote(oops.format(code))
+        with stand_in(f"{CHANNELS}\necho begin 100 >&$fd; echo {log} >$log") as (args, messages, starts):
+            guest, outcome = runner.run_guest(args, "tcg", rules())
+            expect(what, (runner.judge(guest, outcome, rules()), starts()), (runner.EXIT_LOST, 1))
+            expect_in(what, f"vm/run: guest: {words}", messages.getvalue())
+    expect("no oops", runner.met_removed_breakpoint(oops.replace("int3", "other").format("0f")), False)
+
+
 def limits_grow_on_a_slow_machine() -> None:
     late = "sleep 1.5; echo exit 0 taint 0 >&$fd"
     for begin, status in (("begin 100", None), ("begin 300", 0)):
@@ -535,6 +547,7 @@ def kvm_is_used_only_where_it_boots() -> None:
 # Signal handlers can be set in the main thread alone.
 MAIN_THREAD: dict[str, Case] = {function.__name__: function for function in (
     kvm_is_used_only_where_it_boots, a_guest_lost_to_the_emulator_boots_again,
+    a_guest_lost_to_the_emulator_is_called_so,
     limits_grow_on_a_slow_machine)}
 PRINTING = threading.Lock()
 
