@@ -41,6 +41,9 @@ static const char help[] =
 "                       without a good table there is a failure, unless it has\n"
 "                       neither .eh_frame nor a table of its own\n"
 "  -f, --format v2|v3   check only this format (both)\n"
+"  -C, --code           also follow the code of each function, and compare what that says\n"
+"                       of each instruction with .eh_frame; counts differences that are\n"
+"                       errors of .eh_frame apart\n"
 "  -s, --summary        print one line for each file\n"
 "  -v, --verbose        list the functions that the table leaves out, with the cause\n"
 "  -b, --every-byte     compare each byte of code, not three bytes of each row\n"
@@ -57,7 +60,8 @@ static const char help[] =
 "  sframe check --summary -j 4 /usr/bin/* /usr/lib/x86_64-linux-gnu/*.so.*\n"
 "  sframe check --verbose --format v2 /lib64/ld-linux-x86-64.so.2\n"
 "  sframe check --all --summary -j 4 | sed -n '/^total/,$p'\n"
-"  sframe check --cache-dir /var/cache/sframe /usr/bin/xz\n";
+"  sframe check --cache-dir /var/cache/sframe /usr/bin/xz\n"
+"  sframe check --code --verbose /lib/x86_64-linux-gnu/libc.so.6\n";
 
 static const struct option long_options[] = {
 	{ "all", no_argument, NULL, 'a' },
@@ -65,6 +69,7 @@ static const struct option long_options[] = {
 	{ "table", required_argument, NULL, 'T' },
 	{ "cache-dir", required_argument, NULL, 'c' },
 	{ "format", required_argument, NULL, 'f' },
+	{ "code", no_argument, NULL, 'C' },
 	{ "summary", no_argument, NULL, 's' },
 	{ "verbose", no_argument, NULL, 'v' },
 	{ "every-byte", no_argument, NULL, 'b' },
@@ -108,6 +113,7 @@ static void add_report(const struct report *report)
 	total.cfi_size += report->cfi_size;
 	entries_add(&total.entries, &report->entries);
 	uncovered_add(&total.uncovered, &report->uncovered);
+	followed_add(&total.followed, &report->followed);
 	for (int i = 0; i < NUM_FORMATS; i++) {
 		total.asked[i] |= report->asked[i];
 		tally_add(&total.tally[i], &report->tally[i]);
@@ -172,7 +178,7 @@ static void check_done(const struct job *job)
 static int print_total(double seconds)
 {
 	double mb = total.file_size / 1e6;
-	u64 differing = 0;
+	u64 differing = total.followed.differing;
 
 	for (int i = 0; i < NUM_FORMATS; i++)
 		differing += total.tally[i].differing;
@@ -239,7 +245,7 @@ int check_main(int argc, char **argv)
 	enum format format = 0;
 	int c, ret;
 
-	while (good && (c = next_option(argc, argv, "aR:T:c:f:svbj:t:h", long_options)) != -1) {
+	while (good && (c = next_option(argc, argv, "aR:T:c:f:Csvbj:t:h", long_options)) != -1) {
 		switch (c) {
 		case 'a':
 			all = true;
@@ -255,6 +261,9 @@ int check_main(int argc, char **argv)
 			break;
 		case 'f':
 			good = parse_format(optarg, &format);
+			break;
+		case 'C':
+			options.code = true;
 			break;
 		case 's':
 			form = REPORT_LINE;

@@ -521,6 +521,8 @@ static const char *check_formats(const struct object *obj,
 		for (int i = 0; i < NUM_FORMATS && !error; i++)
 			if (options->asked[i])
 				error = check_format(&cmp, FORMAT_V2 + i, NULL);
+	if (!error && options->code)
+		error = followed_compare(obj, cfi, options->verbose, &report->followed);
 	if (cmp.eh_frame)
 		dwarf_cfi_end(cmp.eh_frame);
 	if (dwarf)

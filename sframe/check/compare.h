@@ -9,6 +9,7 @@
  * @asked:	Formats to check.
  * @verbose:	Name the functions that are left out, and rows that differ.
  * @every_byte:	Compare at each byte of code.
+ * @code:	Compare what following the code yields, too.
  * @table:	Compare the table in this file; NULL for none.
  * @dir:	Compare the table in this cache; NULL for none.  Without either, make one.
  */
@@ -16,6 +17,7 @@ struct check_options {
 	bool		asked[NUM_FORMATS];
 	bool		verbose;
 	bool		every_byte;
+	bool		code;
 	const char	*table;
 	const char	*dir;
 };

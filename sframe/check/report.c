@@ -22,6 +22,21 @@ void tally_add(struct tally *to, const struct tally *from)
 }
 
 /**
+ * followed_add() - add one file's code to a sum
+ * @to:		The sum.
+ * @from:	The file's code.
+ */
+void followed_add(struct followed_tally *to, const struct followed_tally *from)
+{
+	to->insns += from->insns;
+	to->rows += from->rows;
+	to->equal += from->equal;
+	to->open += from->open;
+	to->refuted += from->refuted;
+	to->differing += from->differing;
+}
+
+/**
  * entries_add() - add one file's entries to a sum
  * @to:		The sum.
  * @from:	The file's entries.
@@ -79,6 +94,18 @@ static void print_uncovered(const struct uncovered *uncovered, enum report_form 
 	printf(", ~%llu with frame pointers\n", as_ull(uncovered->framed));
 }
 
+static void print_followed(const struct followed_tally *followed, enum report_form form)
+{
+	if (!followed->insns)
+		return;
+	printf("%scode %llu instructions, followed %llu (%.3f %%): equal %llu, not known %llu, ",
+	       form == REPORT_LINE ? " " : "  ", as_ull(followed->insns), as_ull(followed->rows),
+	       percent(followed->rows, followed->insns), as_ull(followed->equal),
+	       as_ull(followed->open));
+	printf("errors of .eh_frame %llu, differing %llu%s", as_ull(followed->refuted),
+	       as_ull(followed->differing), form == REPORT_LINE ? "" : "\n");
+}
+
 static void print_line(const char *name, const struct report *report)
 {
 	text_print(name);
@@ -95,6 +122,7 @@ static void print_line(const char *name, const struct report *report)
 		       as_ull(tally->differing));
 	}
 	print_uncovered(&report->uncovered, REPORT_LINE);
+	print_followed(&report->followed, REPORT_LINE);
 	putchar('\n');
 }
 
@@ -126,4 +154,5 @@ void report_print(const char *name, const struct report *report,
 			print_tally(FORMAT_V2 + i, &report->tally[i],
 				    report->cfi_size);
 	print_uncovered(&report->uncovered, form);
+	print_followed(&report->followed, form);
 }

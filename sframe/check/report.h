@@ -4,6 +4,7 @@
 
 #include "cfi/rule.h"
 #include "check/count.h"
+#include "check/followed.h"
 #include "table/uncovered.h"
 
 /**
@@ -57,6 +58,7 @@ enum table_fault {
  * @tally:	The results, by format.
  * @uncovered:	The text without rows in the last of these formats; also of files without
  *		unwind information.
+ * @followed:	How following the code compares.
  */
 struct report {
 	enum object_state state;
@@ -69,6 +71,7 @@ struct report {
 	bool		asked[NUM_FORMATS];
 	struct tally	tally[NUM_FORMATS];
 	struct uncovered uncovered;
+	struct followed_tally followed;
 };
 
 /* For printf() */
@@ -78,6 +81,7 @@ static inline unsigned long long as_ull(u64 value)
 }
 
 void tally_add(struct tally *to, const struct tally *from);
+void followed_add(struct followed_tally *to, const struct followed_tally *from);
 void entries_add(struct entries *to, const struct entries *from);
 /* How a report is printed. */
 enum report_form {

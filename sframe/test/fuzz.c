@@ -132,7 +132,7 @@ static bool is_quick_to_compare(const struct cfi *cfi)
 
 static void test_program(const char *name)
 {
-	struct check_options options = { .asked = { true, true } };
+	struct check_options options = { .asked = { true, true }, .code = true };
 	struct cfi cfi = { };
 	struct coverage coverage;
 	struct report report;

@@ -64,6 +64,8 @@ source "$HERE/index.sh"
 source "$HERE/doctor.sh"
 # shellcheck source-path=SCRIPTDIR
 source "$HERE/uncovered.sh"
+# shellcheck source-path=SCRIPTDIR
+source "$HERE/followed.sh"
 
 hostile_files() {
 	local clang=${FUZZ_CC:-clang}
@@ -139,6 +141,7 @@ main() {
 	index_cases
 	doctor_cases
 	uncovered_cases
+	followed_cases
 	finish
 }
 

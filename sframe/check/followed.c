@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Compares what following the code yields with .eh_frame: the proof that following is right.
+ *
+ * .eh_frame is not always right itself: hand-written code pushes registers and moves the stack
+ * pointer without a rule for it.  So each function's rules are compared with single instructions
+ * first, which needs no following.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/grow.h"
+#include "base/text.h"
+#include "check/followed.h"
+#include "code/follow.h"
+
+enum verdict {
+	VERDICT_NONE,		/* some way leads there, but what is known makes no row */
+	VERDICT_EQUAL,
+	VERDICT_OPEN,
+	VERDICT_DIFFERING,
+};
+
+/**
+ * struct judged - an instruction that some way leads to
+ * @address:	Its address.
+ * @verdict:	How its row compares.
+ * @row:	The row that follows from the code.
+ */
+struct judged {
+	u64		address;
+	enum verdict	verdict;
+	struct row	row;
+};
+
+/**
+ * struct comparison - the comparison of one object
+ * @cfi:	Its .eh_frame.
+ * @follow:	Its code.
+ * @judged:	The instructions that some way leads to.
+ * @num_judged:	Their number.
+ * @room_judged: How many @judged has room for.
+ * @verbose:	Print rows that differ.
+ * @name:	The object's name.
+ * @tally:	The result.
+ */
+struct comparison {
+	const struct cfi	*cfi;
+	struct follow		*follow;
+	struct judged		*judged;
+	size_t			num_judged;
+	size_t			room_judged;
+	bool			verbose;
+	const char		*name;
+	struct followed_tally	*tally;
+};
+
+static const struct function *function_at(const struct cfi *cfi, u64 address)
+{
+	size_t low = 0, high = cfi->num_functions;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (cfi->functions[mid].start <= address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (!low || address - cfi->functions[low - 1].start >= cfi->functions[low - 1].size)
+		return NULL;
+	return &cfi->functions[low - 1];
+}
+
+static bool has_rows(const struct function *function)
+{
+	return !function->cause && function->num_rows && !function->signal;
+}
+
+static const struct row *row_at(const struct cfi *cfi, const struct function *function, u64 address)
+{
+	const struct row *rows = &cfi->rows[function->first_row];
+	u32 low = 0, high = function->num_rows;
+
+	while (high - low > 1) {
+		u32 mid = low + (high - low) / 2;
+
+		if (rows[mid].start <= address - function->start)
+			low = mid;
+		else
+			high = mid;
+	}
+	return &rows[low];
+}
+
+/* Whether the row is that of a function's first instruction */
+static bool is_entry(const struct row *row)
+{
+	return row->cfa.kind == RULE_VALUE && row->cfa.base == REG_SP && row->cfa.offset == 8 &&
+	       row->fp.kind == RULE_SAME && row->ra.kind == RULE_MEMORY;
+}
+
+static enum verdict judge(const struct state *state, const struct row *row)
+{
+	static const struct fact cfa = { .kind = VALUE_CFA };
+	static const struct fact fp = { .kind = VALUE_ENTRY, .number = GPR_BP };
+	bool knows_cfa, knows_fp, has_cfa, has_fp;
+
+	has_cfa = state_has_rule(state, &row->cfa, &cfa, &knows_cfa);
+	has_fp = state_has_rule(state, &row->fp, &fp, &knows_fp);
+	if (has_cfa && has_fp)
+		return VERDICT_EQUAL;
+	return (knows_cfa && !has_cfa) || (knows_fp && !has_fp) ? VERDICT_DIFFERING : VERDICT_OPEN;
+}
+
+static void judge_insn(const struct followed *followed, void *data)
+{
+	const struct function *function;
+	struct comparison *cmp = data;
+	struct judged judged = { .address = followed->address };
+	const struct row *row;
+
+	function = function_at(cmp->cfi, followed->address);
+	if (!function || !has_rows(function))
+		return;
+	row = row_at(cmp->cfi, function, followed->address);
+	if (row->ra.kind == RULE_UNDEFINED)
+		return;
+	if (state_row(followed->state, &judged.row))
+		judged.verdict = judge(followed->state, row);
+	cmp->judged = grow(cmp->judged, &cmp->room_judged, cmp->num_judged, sizeof(judged));
+	cmp->judged[cmp->num_judged++] = judged;
+}
+
+static int compare_judged(const void *a, const void *b)
+{
+	u64 first = ((const struct judged *)a)->address;
+	u64 second = ((const struct judged *)b)->address;
+
+	return first < second ? -1 : first > second;
+}
+
+static bool is_by_sp(const struct row *row)
+{
+	return row->cfa.kind == RULE_VALUE && row->cfa.base == REG_SP;
+}
+
+/*
+ * Whether rows before and after an instruction contradict it.  A caller's stack pointer stays
+ * where it is, a function returns by the word below it, and a register that is written does not
+ * keep its value.
+ */
+static bool is_contradicted(const struct insn *insn, const struct row *before,
+			    const struct row *after)
+{
+	s64 by = 0;
+
+	if (insn->kind == INSN_RETURN)
+		return is_by_sp(before) && before->cfa.offset != 8;
+	if (insn->kind >= INSN_CALL)
+		return false;
+	if (before->fp.kind == RULE_SAME && after->fp.kind == RULE_SAME &&
+	    insn->kind != INSN_POP && insn->kind != INSN_LOAD && insn->writes & 1 << GPR_BP)
+		return true;
+	if (!is_by_sp(before) || !is_by_sp(after))
+		return false;
+	if (insn->kind == INSN_PUSH)
+		by = -8;
+	else if (insn->kind == INSN_POP && insn->to != GPR_SP)
+		by = 8;
+	else if (insn->kind == INSN_ADD && insn->to == GPR_SP)
+		by = insn->value;
+	else if (insn->kind == INSN_ADDRESS && insn->to == GPR_SP &&
+		 insn->memory.base == GPR_SP && insn->memory.index == GPR_NONE)
+		by = insn->memory.offset;
+	else if (insn->writes & 1 << GPR_SP)
+		return false;
+	return after->cfa.offset - before->cfa.offset != -by;
+}
+
+static void print_rule(const char *name, const struct rule *rule)
+{
+	printf(" %s %d:%d%+d%+d", name, rule->kind, rule->base, rule->offset, rule->add);
+}
+
+static void print_difference(const struct comparison *cmp, const struct judged *judged,
+			     const struct function *function)
+{
+	const struct row *row = row_at(cmp->cfi, function, judged->address);
+
+	text_print(cmp->name);
+	printf(": %#" PRIx64 " in %#" PRIx64 ": .eh_frame", judged->address, function->start);
+	print_rule("cfa", &row->cfa);
+	print_rule("fp", &row->fp);
+	printf(", code");
+	print_rule("cfa", &judged->row.cfa);
+	print_rule("fp", &judged->row.fp);
+	putchar('\n');
+}
+
+static void count_judged(struct comparison *cmp, const struct judged *judged,
+			 const struct function *function, bool contradicted)
+{
+	struct followed_tally *tally = cmp->tally;
+
+	if (judged->verdict == VERDICT_NONE)
+		return;
+	tally->rows++;
+	if (judged->verdict == VERDICT_EQUAL) {
+		tally->equal++;
+	} else if (judged->verdict == VERDICT_OPEN) {
+		tally->open++;
+	} else if (contradicted) {
+		tally->refuted++;
+	} else {
+		tally->differing++;
+		if (cmp->verbose)
+			print_difference(cmp, judged, function);
+	}
+}
+
+/* Count the instructions of @function, and return whether its rows contradict one of them. */
+static bool count_insns(struct comparison *cmp, const struct function *function, size_t next)
+{
+	u64 at = function->start, end = function->start + function->size;
+	const struct row *row, *after;
+	bool contradicted = false;
+	struct insn insn;
+
+	for (; at < end && follow_decode(cmp->follow, at, &insn); at += insn.length) {
+		while (next < cmp->num_judged && cmp->judged[next].address < at)
+			next++;
+		cmp->tally->insns += insn.kind != INSN_NOTHING ||
+				     (next < cmp->num_judged && cmp->judged[next].address == at);
+		row = row_at(cmp->cfi, function, at);
+		after = at + insn.length < end ? row_at(cmp->cfi, function, at + insn.length) : row;
+		if (at + insn.length < end || insn.kind == INSN_RETURN)
+			contradicted |= is_contradicted(&insn, row, after);
+	}
+	return contradicted;
+}
+
+static void compare_functions(struct comparison *cmp)
+{
+	size_t next = 0;
+
+	for (size_t i = 0; i < cmp->cfi->num_functions; i++) {
+		const struct function *function = &cmp->cfi->functions[i];
+		bool contradicted;
+
+		if (!has_rows(function))
+			continue;
+		while (next < cmp->num_judged && cmp->judged[next].address < function->start)
+			next++;
+		contradicted = count_insns(cmp, function, next);
+		for (; next < cmp->num_judged &&
+		       cmp->judged[next].address - function->start < function->size; next++)
+			count_judged(cmp, &cmp->judged[next], function, contradicted);
+	}
+}
+
+/**
+ * followed_compare() - compare what following the code yields with .eh_frame
+ * @obj:	The object.
+ * @cfi:	Its .eh_frame.
+ * @verbose:	Print rows that differ.
+ * @tally:	Filled in.
+ *
+ * Functions of .eh_frame whose first row is that of a function's entry are followed.
+ *
+ * Return: NULL, or why there is no result.
+ */
+const char *followed_compare(const struct object *obj, const struct cfi *cfi, bool verbose,
+			     struct followed_tally *tally)
+{
+	struct comparison cmp = {
+		.cfi = cfi,
+		.follow = follow_new(obj),
+		.verbose = verbose,
+		.name = obj->name,
+		.tally = tally,
+	};
+	const char *error = NULL;
+
+	*tally = (struct followed_tally){ };
+	for (size_t i = 0; i < cfi->num_functions; i++)
+		if (has_rows(&cfi->functions[i]) &&
+		    is_entry(&cfi->rows[cfi->functions[i].first_row]))
+			follow_enter(cmp.follow, cfi->functions[i].start);
+	if (follow_run(cmp.follow)) {
+		follow_for_each(cmp.follow, judge_insn, &cmp);
+		if (cmp.num_judged)
+			qsort(cmp.judged, cmp.num_judged, sizeof(*cmp.judged), compare_judged);
+		compare_functions(&cmp);
+	} else {
+		error = "following its code takes too long";
+	}
+	free(cmp.judged);
+	follow_free(cmp.follow);
+	return error;
+}

@@ -1,0 +1,671 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Follows code from the entries of functions, as an abstract interpreter: for each instruction
+ * that a way leads to, it keeps what holds on all ways.
+ *
+ * A block is a stretch of instructions that is entered at its start only.  Each block has the
+ * state before its first instruction; a state loses facts where ways meet that differ, and never
+ * gains any, so the states settle.
+ */
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "code/follow.h"
+
+/* How often an instruction may be decoded, on average over the text */
+#define MAX_VISITS	16
+#define MAX_TABLE	4096
+#define NONE		UINT32_MAX
+
+/**
+ * struct part - bytes of the object that are in memory
+ * @vaddr:	Address of the first one.
+ * @size:	Their number.
+ * @bytes:	The bytes.
+ * @is_code:	They can be executed.
+ */
+struct part {
+	u64		vaddr;
+	u64		size;
+	const u8	*bytes;
+	bool		is_code;
+};
+
+/**
+ * struct block - a stretch of instructions
+ * @start:	Address of the first one.
+ * @facts:	What is known there, as struct state has it.
+ * @num_facts:	Their number.
+ * @from:	The last of the ways that lead there: an index of edges, or NONE.
+ * @callers:	The last of the calls that lead there, likewise.
+ * @is_entry:	A function begins there.
+ * @is_weak:	Only ways back from calls lead there.
+ * @is_queued:	Its state has changed since it was followed.
+ * @returns:	Some way leads from there back to the function's caller.
+ */
+struct block {
+	u64		start;
+	struct fact	*facts;
+	u32		num_facts;
+	u32		from;
+	u32		callers;
+	bool		is_entry;
+	bool		is_weak;
+	bool		is_queued;
+	bool		returns;
+};
+
+/**
+ * struct edge - a way from one block to another
+ * @block:	Where it comes from.
+ * @next:	Another one to the same block, or NONE.
+ */
+struct edge {
+	u32	block;
+	u32	next;
+};
+
+/**
+ * struct follow - what is known of an object's code
+ * @parts:	The object's segments.
+ * @num_parts:	Their number.
+ * @room_parts:	How many @parts has room for.
+ * @blocks:	All blocks.
+ * @num_blocks:	Their number.
+ * @room_blocks: How many @blocks has room for.
+ * @hash:	Indexes of blocks by address; NONE where none is.
+ * @hash_size:	A power of two.
+ * @edges:	The ways between blocks.
+ * @num_edges:	Their number.
+ * @room_edges:	How many @edges has room for.
+ * @queue:	Blocks to follow, as a stack.
+ * @num_queue:	Their number.
+ * @room_queue:	How many @queue has room for.
+ * @ends:	Addresses of pointers to functions that do not return, sorted.
+ * @num_ends:	Their number.
+ * @room_ends:	How many @ends has room for.
+ * @stack:	Blocks to go back from, as a stack.
+ * @num_stack:	Their number.
+ * @room_stack:	How many @stack has room for.
+ * @budget:	How many more instructions may be decoded.
+ */
+struct follow {
+	struct part	*parts;
+	size_t		num_parts;
+	size_t		room_parts;
+	struct block	*blocks;
+	size_t		num_blocks;
+	size_t		room_blocks;
+	u32		*hash;
+	size_t		hash_size;
+	struct edge	*edges;
+	size_t		num_edges;
+	size_t		room_edges;
+	u32		*queue;
+	size_t		num_queue;
+	size_t		room_queue;
+	u64		*ends;
+	size_t		num_ends;
+	size_t		room_ends;
+	u32		*stack;
+	size_t		num_stack;
+	size_t		room_stack;
+	u64		budget;
+};
+
+static void add_part(struct follow *follow, const struct object *obj, const GElf_Phdr *phdr)
+{
+	Elf_Data *data;
+
+	if (phdr->p_type != PT_LOAD || !phdr->p_filesz || phdr->p_offset > obj->file_size ||
+	    phdr->p_filesz > obj->file_size - phdr->p_offset)
+		return;
+	data = elf_getdata_rawchunk(obj->elf, phdr->p_offset, phdr->p_filesz, ELF_T_BYTE);
+	if (!data || !data->d_buf || data->d_size != phdr->p_filesz)
+		return;
+	follow->parts = grow(follow->parts, &follow->room_parts, follow->num_parts,
+			     sizeof(*follow->parts));
+	follow->parts[follow->num_parts++] = (struct part){
+		.vaddr = phdr->p_vaddr,
+		.size = phdr->p_filesz,
+		.bytes = data->d_buf,
+		.is_code = phdr->p_flags & PF_X,
+	};
+	if (phdr->p_flags & PF_X)
+		follow->budget += MAX_VISITS * phdr->p_filesz;
+}
+
+/* Functions of libc, libstdc++ and others that do not return */
+static bool never_returns(const char *name)
+{
+	static const char *const names[] = {
+		"_Exit", "_Unwind_Resume", "_ZSt9terminatev", "__assert_fail",
+		"__assert_perror_fail", "__chk_fail", "__cxa_bad_cast", "__cxa_bad_typeid",
+		"__cxa_call_terminate", "__cxa_rethrow", "__cxa_throw",
+		"__cxa_throw_bad_array_new_length", "__fortify_fail", "__libc_start_main",
+		"__longjmp_chk", "__stack_chk_fail", "_exit", "_longjmp", "abort", "err", "errx",
+		"exit", "g_assertion_message", "g_assertion_message_expr", "longjmp",
+		"pthread_exit", "quick_exit", "siglongjmp", "thrd_exit", "verr", "verrx",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	/* std::__throw_bad_alloc() and its like */
+	return !strncmp(name, "_ZSt", 4) && strstr(name, "__throw_");
+}
+
+static int compare_addresses(const void *a, const void *b)
+{
+	u64 first = *(const u64 *)a, second = *(const u64 *)b;
+
+	return first < second ? -1 : first > second;
+}
+
+static void add_ends(struct follow *follow, const struct object *obj, const GElf_Shdr *shdr,
+		     Elf_Data *data)
+{
+	Elf_Scn *scn = elf_getscn(obj->elf, shdr->sh_link);
+	Elf_Data *symbols = scn ? elf_getdata(scn, NULL) : NULL;
+	GElf_Shdr symtab;
+	const char *name;
+	GElf_Rela rela;
+	GElf_Sym sym;
+
+	if (!symbols || !gelf_getshdr(scn, &symtab))
+		return;
+	for (int i = 0; gelf_getrela(data, i, &rela); i++) {
+		if ((GELF_R_TYPE(rela.r_info) != R_X86_64_JUMP_SLOT &&
+		     GELF_R_TYPE(rela.r_info) != R_X86_64_GLOB_DAT) ||
+		    !gelf_getsym(symbols, GELF_R_SYM(rela.r_info), &sym))
+			continue;
+		name = elf_strptr(obj->elf, symtab.sh_link, sym.st_name);
+		if (!name || !never_returns(name))
+			continue;
+		follow->ends = grow(follow->ends, &follow->room_ends, follow->num_ends,
+				    sizeof(*follow->ends));
+		follow->ends[follow->num_ends++] = rela.r_offset;
+	}
+}
+
+static void find_ends(struct follow *follow, const struct object *obj)
+{
+	Elf_Scn *scn = NULL;
+	Elf_Data *data;
+	GElf_Shdr shdr;
+
+	while ((scn = elf_nextscn(obj->elf, scn)))
+		if (gelf_getshdr(scn, &shdr) && shdr.sh_type == SHT_RELA &&
+		    shdr.sh_flags & SHF_ALLOC && (data = elf_getdata(scn, NULL)))
+			add_ends(follow, obj, &shdr, data);
+	if (follow->num_ends)
+		qsort(follow->ends, follow->num_ends, sizeof(*follow->ends), compare_addresses);
+}
+
+/* Whether an indirect call or jump is to a function that does not return. */
+static bool is_end(const struct follow *follow, const struct insn *insn)
+{
+	const struct memory *memory = &insn->memory;
+	u64 address = memory->offset;
+
+	return memory->size && memory->is_known && memory->base == GPR_NONE &&
+	       memory->index == GPR_NONE && follow->num_ends &&
+	       bsearch(&address, follow->ends, follow->num_ends, sizeof(address),
+		       compare_addresses);
+}
+
+static void clear_hash(struct follow *follow, size_t size)
+{
+	free(follow->hash);
+	follow->hash_size = size;
+	follow->hash = require_memory(malloc(size * sizeof(*follow->hash)));
+	memset(follow->hash, 0xff, size * sizeof(*follow->hash));
+}
+
+/**
+ * follow_new() - begin to follow an object's code
+ * @obj:	The object.  It has to stay open.
+ *
+ * Return: what follow_free() frees.
+ */
+struct follow *follow_new(const struct object *obj)
+{
+	struct follow *follow = require_memory(calloc(1, sizeof(*follow)));
+	size_t count;
+	GElf_Phdr phdr;
+
+	clear_hash(follow, 1024);
+	if (elf_getphdrnum(obj->elf, &count))
+		return follow;
+	for (size_t i = 0; i < count; i++)
+		if (gelf_getphdr(obj->elf, i, &phdr))
+			add_part(follow, obj, &phdr);
+	find_ends(follow, obj);
+	return follow;
+}
+
+/**
+ * follow_free() - end
+ * @follow:	From follow_new().
+ */
+void follow_free(struct follow *follow)
+{
+	for (size_t i = 0; i < follow->num_blocks; i++)
+		free(follow->blocks[i].facts);
+	free(follow->parts);
+	free(follow->blocks);
+	free(follow->hash);
+	free(follow->ends);
+	free(follow->edges);
+	free(follow->queue);
+	free(follow->stack);
+	free(follow);
+}
+
+/* The bytes at @address and how many follow; NULL if there are none. */
+static const u8 *bytes_at(const struct follow *follow, u64 address, bool code, u64 *left)
+{
+	for (size_t i = 0; i < follow->num_parts; i++) {
+		const struct part *part = &follow->parts[i];
+
+		if (address - part->vaddr < part->size && (part->is_code || !code)) {
+			*left = part->size - (address - part->vaddr);
+			return part->bytes + (address - part->vaddr);
+		}
+	}
+	return NULL;
+}
+
+/**
+ * follow_decode() - decode an instruction of the object
+ * @follow:	From follow_new().
+ * @address:	Its address.
+ * @insn:	Filled in.
+ *
+ * Return: whether there is one.
+ */
+bool follow_decode(struct follow *follow, u64 address, struct insn *insn)
+{
+	u64 left;
+	const u8 *bytes = bytes_at(follow, address, true, &left);
+
+	return bytes && insn_decode(insn, bytes, left, address);
+}
+
+/* Where the hash has the block at @address, or has room for it */
+static u32 *find_slot(struct follow *follow, u64 address)
+{
+	size_t at = address * 0x9e3779b97f4a7c15ULL >> 32;
+
+	for (;; at++) {
+		u32 *slot = &follow->hash[at & (follow->hash_size - 1)];
+
+		if (*slot == NONE || follow->blocks[*slot].start == address)
+			return slot;
+	}
+}
+
+static struct block *find_block(struct follow *follow, u64 address)
+{
+	u32 slot = *find_slot(follow, address);
+
+	return slot == NONE ? NULL : &follow->blocks[slot];
+}
+
+static void grow_hash(struct follow *follow)
+{
+	clear_hash(follow, 2 * follow->hash_size);
+	for (u32 i = 0; i < follow->num_blocks; i++)
+		*find_slot(follow, follow->blocks[i].start) = i;
+}
+
+static void queue_block(struct follow *follow, struct block *block)
+{
+	if (block->is_queued)
+		return;
+	block->is_queued = true;
+	follow->queue = grow(follow->queue, &follow->room_queue, follow->num_queue,
+			     sizeof(*follow->queue));
+	follow->queue[follow->num_queue++] = block - follow->blocks;
+}
+
+static void get_state(const struct block *block, struct state *state)
+{
+	*state = (struct state){ .num_facts = block->num_facts };
+	if (block->num_facts)
+		memcpy(state->facts, block->facts, block->num_facts * sizeof(*block->facts));
+}
+
+/* Most states have few facts, and there are many blocks. */
+static void set_state(struct block *block, const struct state *state)
+{
+	if (state->num_facts > block->num_facts)
+		block->facts = require_memory(reallocarray(block->facts, state->num_facts,
+							   sizeof(*block->facts)));
+	block->num_facts = state->num_facts;
+	if (state->num_facts)
+		memcpy(block->facts, state->facts, state->num_facts * sizeof(*block->facts));
+}
+
+static void push_stack(struct follow *follow, u32 block)
+{
+	follow->stack = grow(follow->stack, &follow->room_stack, follow->num_stack,
+			     sizeof(*follow->stack));
+	follow->stack[follow->num_stack++] = block;
+}
+
+static struct block *add_block(struct follow *follow, u64 address, const struct state *state)
+{
+	struct block *block;
+
+	if (2 * follow->num_blocks >= follow->hash_size)
+		grow_hash(follow);
+	*find_slot(follow, address) = follow->num_blocks;
+	follow->blocks = grow(follow->blocks, &follow->room_blocks, follow->num_blocks,
+			      sizeof(*follow->blocks));
+	block = &follow->blocks[follow->num_blocks++];
+	*block = (struct block){
+		.start = address,
+		.from = NONE,
+		.callers = NONE,
+	};
+	set_state(block, state);
+	queue_block(follow, block);
+	return block;
+}
+
+/* Note that @block leads to a block, as one of @list. */
+static void add_edge(struct follow *follow, u32 *list, u32 block)
+{
+	for (u32 at = *list, left = 4; at != NONE && left; at = follow->edges[at].next, left--)
+		if (follow->edges[at].block == block)
+			return;
+	follow->edges = grow(follow->edges, &follow->room_edges, follow->num_edges,
+			     sizeof(*follow->edges));
+	follow->edges[follow->num_edges] = (struct edge){ block, *list };
+	*list = follow->num_edges++;
+}
+
+/* Some way leads from block @index back to the caller, and so from all that lead there. */
+static void set_returns(struct follow *follow, u32 index)
+{
+	size_t bottom = follow->num_stack;
+
+	push_stack(follow, index);
+	while (follow->num_stack > bottom) {
+		struct block *block = &follow->blocks[follow->stack[--follow->num_stack]];
+
+		if (block->returns)
+			continue;
+		block->returns = true;
+		for (u32 at = block->from; at != NONE; at = follow->edges[at].next)
+			push_stack(follow, follow->edges[at].block);
+		/* The way back from calls of the function can be taken. */
+		for (u32 at = block->callers; at != NONE; at = follow->edges[at].next)
+			queue_block(follow, &follow->blocks[follow->edges[at].block]);
+	}
+}
+
+static struct block *enter(struct follow *follow, u64 address)
+{
+	struct block *block = find_block(follow, address);
+	struct state state;
+	u64 left;
+
+	state_enter(&state);
+	if (!block && bytes_at(follow, address, true, &left)) {
+		block = add_block(follow, address, &state);
+	} else if (block && !block->is_entry) {
+		/* What jumps there is a tail call, or no valid way. */
+		set_state(block, &state);
+		queue_block(follow, block);
+	}
+	if (block) {
+		block->is_entry = true;
+		block->is_weak = false;
+	}
+	return block;
+}
+
+/**
+ * follow_enter() - say where a function begins
+ * @follow:	From follow_new().
+ * @address:	Its first instruction.
+ */
+void follow_enter(struct follow *follow, u64 address)
+{
+	enter(follow, address);
+}
+
+/* Whether ways with these states, of which one at least has the CFA, cannot meet. */
+static bool is_conflict(const struct state *state, const struct state *other)
+{
+	struct state both = *state;
+
+	return state_meet(&both, other) && !state_has_cfa(&both);
+}
+
+/*
+ * A way with @state leads from block @from to @address.  If it is the way back from a call,
+ * @is_weak, which may never be taken, another way counts more.
+ */
+static void lead_to(struct follow *follow, u32 from, u64 address, const struct state *state,
+		    bool is_weak)
+{
+	struct block *block = find_block(follow, address);
+	struct state both;
+	u64 left;
+
+	if (!block) {
+		if (!bytes_at(follow, address, true, &left))
+			return;
+		block = add_block(follow, address, state);
+		block->is_weak = is_weak;
+	} else if (!block->is_entry) {
+		get_state(block, &both);
+		if (block->is_weak != is_weak && is_conflict(&both, state)) {
+			if (is_weak)
+				return;
+			set_state(block, state);
+			queue_block(follow, block);
+		} else if (state_meet(&both, state)) {
+			set_state(block, &both);
+			queue_block(follow, block);
+		}
+	}
+	/* An entry has its state whatever leads there. */
+	block->is_weak &= is_weak;
+	add_edge(follow, &block->from, from);
+	if (block->returns)
+		set_returns(follow, from);
+}
+
+/* The address that entry @i of a table of jumps leads to; false if that is no code. */
+static bool table_target(const struct follow *follow, const struct fact *table, u32 i, u64 *target)
+{
+	unsigned int size = table->kind == VALUE_TARGET ? 4 : 8;
+	u64 at = table->number + (u64)i * size, left;
+	const u8 *bytes = bytes_at(follow, at, false, &left);
+	s32 offset;
+
+	if (!bytes || left < size)
+		return false;
+	if (size == 4) {
+		memcpy(&offset, bytes, 4);
+		*target = (u64)table->number + offset;
+	} else {
+		memcpy(target, bytes, 8);
+	}
+	return bytes_at(follow, *target, true, &left);
+}
+
+static bool is_table(const struct follow *follow, const struct fact *table)
+{
+	u64 target;
+
+	if (!table->count || table->count > MAX_TABLE)
+		return false;
+	for (u32 i = 0; i < table->count; i++)
+		if (!table_target(follow, table, i, &target))
+			return false;
+	return true;
+}
+
+/* An indirect jump, by a table or to another function */
+static void jump_indirectly(struct follow *follow, u32 from, const struct insn *insn,
+			    const struct state *state)
+{
+	struct fact table;
+	u64 target;
+
+	if (is_end(follow, insn))
+		return;
+	if (!state_table(state, insn, &table) || !is_table(follow, &table)) {
+		set_returns(follow, from);
+		return;
+	}
+	for (u32 i = 0; i < table.count; i++)
+		if (table_target(follow, &table, i, &target))
+			lead_to(follow, from, target, state, false);
+}
+
+/* Go on behind a call if the function called returns on some way. */
+static void follow_call(struct follow *follow, u32 from, const struct insn *insn, u64 next,
+			struct state *state)
+{
+	struct block *callee = insn->has_target && insn->target != next ?
+			       enter(follow, insn->target) : NULL;
+
+	if (callee)
+		add_edge(follow, &callee->callers, from);
+	if ((callee && !callee->returns) || is_end(follow, insn))
+		return;
+	state_step(state, insn);
+	lead_to(follow, from, next, state, true);
+}
+
+/* Follow @insn, which ends block @from, or return false if it does not. */
+static bool leave_block(struct follow *follow, u32 from, const struct insn *insn, u64 address,
+			struct state *state)
+{
+	u64 next = address + insn->length;
+	struct state taken = *state;
+
+	switch (insn->kind) {
+	case INSN_BRANCH:
+		state_branch(&taken, insn, true);
+		state_branch(state, insn, false);
+		if (insn->has_target)
+			lead_to(follow, from, insn->target, &taken, false);
+		lead_to(follow, from, next, state, false);
+		return true;
+	case INSN_JUMP:
+		if (insn->has_target)
+			lead_to(follow, from, insn->target, state, false);
+		else
+			jump_indirectly(follow, from, insn, state);
+		return true;
+	case INSN_CALL:
+		follow_call(follow, from, insn, next, state);
+		return true;
+	case INSN_RETURN:
+		set_returns(follow, from);
+		return true;
+	case INSN_STOP:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void follow_block(struct follow *follow, u32 index)
+{
+	u64 address = follow->blocks[index].start;
+	struct state state;
+	struct insn insn;
+
+	get_state(&follow->blocks[index], &state);
+	follow->blocks[index].is_queued = false;
+	while (follow->budget) {
+		if (!follow_decode(follow, address, &insn)) {
+			/* Nobody knows what happens there. */
+			set_returns(follow, index);
+			return;
+		}
+		follow->budget--;
+		if (leave_block(follow, index, &insn, address, &state))
+			return;
+		state_step(&state, &insn);
+		address += insn.length;
+		if (find_block(follow, address)) {
+			lead_to(follow, index, address, &state, false);
+			return;
+		}
+	}
+}
+
+static void run_queue(struct follow *follow)
+{
+	while (follow->num_queue && follow->budget)
+		follow_block(follow, follow->queue[--follow->num_queue]);
+}
+
+/**
+ * follow_run() - follow the code from all entries
+ * @follow:	From follow_new().
+ *
+ * Return: false if that takes too long, as no compiler's code does.
+ */
+bool follow_run(struct follow *follow)
+{
+	size_t count;
+
+	/*
+	 * A block that begins amid another was not there when that was followed, so follow all
+	 * once more until no state changes.
+	 */
+	do {
+		run_queue(follow);
+		count = follow->num_blocks;
+		for (u32 i = 0; i < count && follow->budget; i++)
+			follow_block(follow, i);
+	} while ((follow->num_queue || follow->num_blocks != count) && follow->budget);
+	return follow->budget;
+}
+
+static int compare_blocks(const void *a, const void *b)
+{
+	const struct block *first = a, *second = b;
+
+	return first->start < second->start ? -1 : first->start > second->start;
+}
+
+/**
+ * follow_for_each() - look at each instruction that some way leads to
+ * @follow:	From follow_new(), after follow_run().  Ends it: nothing more can be followed.
+ * @each:	Called for each, block by block in the order of addresses.
+ * @data:	Passed to @each.
+ */
+void follow_for_each(struct follow *follow, follow_each *each, void *data)
+{
+	qsort(follow->blocks, follow->num_blocks, sizeof(*follow->blocks), compare_blocks);
+	grow_hash(follow);
+	for (size_t i = 0; i < follow->num_blocks; i++) {
+		u64 address = follow->blocks[i].start;
+		struct state state;
+		struct insn insn;
+
+		get_state(&follow->blocks[i], &state);
+		while (follow_decode(follow, address, &insn)) {
+			each(&(struct followed){ address, insn.length, &state, &insn }, data);
+			if (insn.kind >= INSN_CALL)
+				break;
+			state_step(&state, &insn);
+			address += insn.length;
+			if (find_block(follow, address))
+				break;
+		}
+	}
+}

@@ -1,0 +1,789 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What is known before an instruction: where the caller's stack pointer and its callee-saved
+ * registers are.
+ *
+ * The stack pointer of the caller, the CFA, is not a number but a symbol.  So is the stack
+ * pointer that a function has aligned.  Memory that such symbols do not address is taken not to
+ * hold saved registers, and functions are taken to keep the ABI.
+ */
+#include <string.h>
+
+#include "code/state.h"
+
+/* Registers that functions do not keep, by the System V ABI */
+#define CALLER_SAVED	(1 << GPR_AX | 1 << GPR_CX | 1 << GPR_DX | 1 << GPR_SI | 1 << GPR_DI | \
+			 1 << GPR_R8 | 1 << GPR_R9 | 1 << GPR_R10 | 1 << GPR_R11)
+#define WORD		8
+#define MAX_TABLE	65536
+/* No stack frame is larger. */
+#define MAX_FRAME	(1LL << 30)
+
+static int compare_places(u8 place, s32 where, const struct fact *fact)
+{
+	if (place != fact->place)
+		return place - fact->place;
+	return where < fact->where ? -1 : where > fact->where;
+}
+
+/* The index of the first fact that is not before this place */
+static u32 find_place(const struct state *state, u8 place, s32 where)
+{
+	u32 at = 0;
+
+	while (at < state->num_facts && compare_places(place, where, &state->facts[at]) > 0)
+		at++;
+	return at;
+}
+
+static const struct fact *find(const struct state *state, u8 place, s32 where)
+{
+	u32 at = find_place(state, place, where);
+
+	if (at == state->num_facts || compare_places(place, where, &state->facts[at]))
+		return NULL;
+	return &state->facts[at];
+}
+
+static void forget_at(struct state *state, u32 at)
+{
+	state->num_facts--;
+	memmove(&state->facts[at], &state->facts[at + 1],
+		(state->num_facts - at) * sizeof(state->facts[0]));
+	memset(&state->facts[state->num_facts], 0, sizeof(state->facts[0]));
+}
+
+static void forget(struct state *state, u8 place, s32 where)
+{
+	u32 at = find_place(state, place, where);
+
+	if (at < state->num_facts && !compare_places(place, where, &state->facts[at]))
+		forget_at(state, at);
+}
+
+/* Note that the value at the place is @value; NULL if it is not known. */
+static void note(struct state *state, u8 place, s32 where, const struct fact *value)
+{
+	struct fact copy;
+	u32 at;
+
+	if (!value || value->kind == VALUE_UNKNOWN) {
+		forget(state, place, where);
+		return;
+	}
+	copy = *value;
+	forget(state, place, where);
+	if (state->num_facts == STATE_MAX_FACTS)
+		return;
+	at = find_place(state, place, where);
+	memmove(&state->facts[at + 1], &state->facts[at],
+		(state->num_facts - at) * sizeof(state->facts[0]));
+	memset(&state->facts[at], 0, sizeof(state->facts[at]));
+	state->facts[at].place = place;
+	state->facts[at].where = where;
+	state->facts[at].kind = copy.kind;
+	state->facts[at].number = copy.number;
+	state->facts[at].count = copy.count;
+	state->num_facts++;
+}
+
+/**
+ * state_register() - what is known of a register
+ * @state:	The state.
+ * @reg:	The register, or GPR_NONE.
+ *
+ * Return: the value, or NULL.
+ */
+const struct fact *state_register(const struct state *state, u8 reg)
+{
+	return reg == GPR_NONE ? NULL : find(state, PLACE_REGISTER, reg);
+}
+
+/* The register's value changes, and what it was compared with or addressed no longer matters. */
+static void set_register(struct state *state, u8 reg, const struct fact *value)
+{
+	if (reg == GPR_NONE)
+		return;
+	note(state, PLACE_REGISTER, reg, value);
+	forget(state, PLACE_MEMORY, reg);
+	forget(state, PLACE_COMPARED, reg);
+	forget(state, PLACE_COMPARED_MEMORY, reg);
+}
+
+/* Forget all facts from this kind of place on. */
+static void forget_from(struct state *state, u8 place)
+{
+	while (state->num_facts && state->facts[state->num_facts - 1].place >= place)
+		forget_at(state, state->num_facts - 1);
+}
+
+static bool is_address(const struct fact *value)
+{
+	return value && (value->kind == VALUE_CFA || value->kind == VALUE_ALIGNED ||
+			 value->kind == VALUE_CONSTANT);
+}
+
+/* @value + @add, or an unknown value */
+static struct fact sum(const struct fact *value, s64 add)
+{
+	struct fact result = { };
+
+	if (!is_address(value) || __builtin_add_overflow(value->number, add, &result.number))
+		return (struct fact){ };
+	result.kind = value->kind;
+	if (result.kind != VALUE_CONSTANT &&
+	    (result.number > MAX_FRAME || result.number < -MAX_FRAME))
+		result.kind = VALUE_UNKNOWN;
+	return result;
+}
+
+/* The address of a memory operand, as far as it is known */
+static struct fact address_of(const struct state *state, const struct memory *memory)
+{
+	static const struct fact zero = { .kind = VALUE_CONSTANT };
+
+	if (!memory->size || !memory->is_known || memory->index != GPR_NONE)
+		return (struct fact){ };
+	return sum(memory->base == GPR_NONE ? &zero : state_register(state, memory->base),
+		   memory->offset);
+}
+
+/* The place of a word on the stack; false if @address is elsewhere or not known. */
+static bool slot_at(const struct fact *address, u8 *place, s32 *where)
+{
+	if (address->kind != VALUE_CFA && address->kind != VALUE_ALIGNED)
+		return false;
+	*place = address->kind == VALUE_CFA ? PLACE_CFA : PLACE_ALIGNED;
+	*where = address->number;
+	return true;
+}
+
+static const struct fact *word_at(const struct state *state, const struct fact *address)
+{
+	s32 where;
+	u8 place;
+
+	return slot_at(address, &place, &where) ? find(state, place, where) : NULL;
+}
+
+/* What is known of @size bytes at @address is no longer true. */
+static void overwrite(struct state *state, const struct fact *address, u32 size)
+{
+	s32 where;
+	u8 place;
+
+	forget_from(state, PLACE_MEMORY);
+	if (!slot_at(address, &place, &where))
+		return;
+	for (u32 i = 0; i < state->num_facts;) {
+		const struct fact *fact = &state->facts[i];
+
+		if (fact->place == place && fact->where < (s64)where + size &&
+		    fact->where + WORD > where)
+			forget_at(state, i);
+		else
+			i++;
+	}
+}
+
+static void store(struct state *state, const struct fact *address, const struct fact *value)
+{
+	struct fact copy = value ? *value : (struct fact){ };
+	s32 where;
+	u8 place;
+
+	overwrite(state, address, WORD);
+	/* Only what may be loaded again for the walk is worth a place. */
+	if (copy.kind != VALUE_ENTRY && copy.kind != VALUE_CFA && copy.kind != VALUE_ALIGNED)
+		return;
+	if (slot_at(address, &place, &where))
+		note(state, place, where, &copy);
+}
+
+static void move_stack(struct state *state, s64 by)
+{
+	struct fact moved = sum(state_register(state, GPR_SP), by);
+
+	set_register(state, GPR_SP, &moved);
+}
+
+static void push(struct state *state, const struct fact *value)
+{
+	struct fact copy = value ? *value : (struct fact){ }, top;
+
+	move_stack(state, -WORD);
+	if (state_register(state, GPR_SP)) {
+		top = *state_register(state, GPR_SP);
+		store(state, &top, &copy);
+	}
+}
+
+static void pop(struct state *state, u8 to)
+{
+	const struct fact *top = state_register(state, GPR_SP);
+	const struct fact *word = top ? word_at(state, top) : NULL;
+	struct fact copy = word ? *word : (struct fact){ };
+
+	move_stack(state, WORD);
+	set_register(state, to, &copy);
+}
+
+/* An aligned stack pointer is a new symbol; what the old one addressed is lost. */
+static void align(struct state *state)
+{
+	static const struct fact aligned = { .kind = VALUE_ALIGNED };
+
+	for (u32 i = 0; i < state->num_facts;) {
+		if (state->facts[i].place == PLACE_ALIGNED || state->facts[i].kind == VALUE_ALIGNED)
+			forget_at(state, i);
+		else
+			i++;
+	}
+	set_register(state, GPR_SP, &aligned);
+}
+
+static void and_register(struct state *state, const struct insn *insn)
+{
+	const struct fact *value = state_register(state, insn->to);
+
+	if (insn->to == GPR_SP && value && insn->value < 0 &&
+	    (value->kind == VALUE_CFA || value->kind == VALUE_ALIGNED))
+		align(state);
+	else
+		set_register(state, insn->to, NULL);
+}
+
+/* dst += src: the address of a table and one of its offsets make a target. */
+static void add_register(struct state *state, const struct insn *insn)
+{
+	const struct fact *a = state_register(state, insn->to);
+	const struct fact *b = state_register(state, insn->from);
+	const struct fact *offset = a && a->kind == VALUE_OFFSET ? a : b;
+	const struct fact *base = offset == a ? b : a;
+	struct fact target = { };
+
+	if (offset && offset->kind == VALUE_OFFSET && base && base->kind == VALUE_CONSTANT &&
+	    base->number == offset->number)
+		target = (struct fact){
+			.kind = VALUE_TARGET,
+			.number = offset->number,
+			.count = offset->count,
+		};
+	set_register(state, insn->to, &target);
+}
+
+/* The address of a table by its parts: a constant, and a bounded number times @size */
+static struct fact table_of(const struct fact *base, const struct fact *index, s64 offset,
+			    s64 scale, s64 size)
+{
+	struct fact table = sum(base, offset);
+
+	if (!index || index->kind != VALUE_BELOW || table.kind != VALUE_CONSTANT ||
+	    scale * index->number != size)
+		return (struct fact){ };
+	table.count = index->count;
+	return table;
+}
+
+/* The table with entries of @size bytes that @memory indexes with a number that is bounded */
+static struct fact table_at(const struct state *state, const struct memory *memory, u8 size,
+			    enum value_kind kind)
+{
+	static const struct fact zero = { .kind = VALUE_CONSTANT };
+	const struct fact *base = memory->base == GPR_NONE ? &zero :
+							     state_register(state, memory->base);
+	const struct fact *index = state_register(state, memory->index);
+	struct fact table;
+
+	if (!memory->size || !memory->is_known)
+		return (struct fact){ };
+	table = table_of(base, index, memory->offset, memory->scale, size);
+	/* Either register may have the address. */
+	if (!table.count && memory->scale == 1)
+		table = table_of(index, base, memory->offset, 1, size);
+	table.kind = table.count ? kind : VALUE_UNKNOWN;
+	return table;
+}
+
+static void load(struct state *state, const struct insn *insn)
+{
+	struct fact address = address_of(state, &insn->memory);
+	const struct fact *word = word_at(state, &address);
+	struct fact copy = word ? *word : (struct fact){ };
+
+	if (!word)
+		copy = table_at(state, &insn->memory, WORD, VALUE_POINTER);
+	set_register(state, insn->to, &copy);
+}
+
+/* What a comparison has bounded, or an entry of a table of offsets */
+static void load_part(struct state *state, const struct insn *insn)
+{
+	const struct memory *memory = &insn->memory;
+	const struct fact *known = find(state, PLACE_MEMORY, memory->base);
+	struct fact value = { };
+
+	if (known && known->number == memory->offset && memory->index == GPR_NONE &&
+	    memory->is_known)
+		value = (struct fact){ .kind = VALUE_BELOW, .number = 1, .count = known->count };
+	else if (memory->size == 4)
+		value = table_at(state, memory, 4, VALUE_OFFSET);
+	set_register(state, insn->to, &value);
+}
+
+/* Parts of a register keep a bound or an offset, but not an address. */
+static void extend(struct state *state, const struct insn *insn)
+{
+	const struct fact *from = state_register(state, insn->from);
+	struct fact copy = { };
+
+	if (from && (from->kind == VALUE_BELOW || from->kind == VALUE_OFFSET))
+		copy = *from;
+	set_register(state, insn->to, &copy);
+}
+
+static void exchange(struct state *state, const struct insn *insn)
+{
+	const struct fact *to = state_register(state, insn->to);
+	const struct fact *from = state_register(state, insn->from);
+	struct fact old = to ? *to : (struct fact){ }, new = from ? *from : (struct fact){ };
+
+	set_register(state, insn->to, &new);
+	set_register(state, insn->from, &old);
+}
+
+static void leave(struct state *state)
+{
+	const struct fact *fp = state_register(state, GPR_BP);
+	struct fact copy = fp ? *fp : (struct fact){ };
+
+	set_register(state, GPR_SP, &copy);
+	pop(state, GPR_BP);
+}
+
+static void enter(struct state *state, s64 locals)
+{
+	const struct fact *fp = state_register(state, GPR_BP);
+
+	push(state, fp);
+	set_register(state, GPR_BP, state_register(state, GPR_SP));
+	move_stack(state, -locals);
+}
+
+/* The function called keeps what the ABI says, and the stack above its return address. */
+static void call(struct state *state)
+{
+	const struct fact *sp = state_register(state, GPR_SP);
+	s64 top = sp ? sp->number : 0;
+	u8 place = sp && sp->kind == VALUE_ALIGNED ? PLACE_ALIGNED : PLACE_CFA;
+
+	for (u32 i = 0; i < state->num_facts;) {
+		const struct fact *fact = &state->facts[i];
+
+		if ((fact->place == PLACE_REGISTER && CALLER_SAVED & 1 << fact->where) ||
+		    fact->place >= PLACE_MEMORY ||
+		    (sp && fact->place == place && fact->where < top))
+			forget_at(state, i);
+		else
+			i++;
+	}
+}
+
+/* What @insn does besides its kind */
+static void apply_effects(struct state *state, const struct insn *insn)
+{
+	struct fact address;
+
+	if (insn->memory.is_written) {
+		address = address_of(state, &insn->memory);
+		overwrite(state, &address, insn->memory.size);
+	}
+	for (u8 reg = 0; reg < NUM_GPRS; reg++)
+		if (insn->writes & 1 << reg)
+			set_register(state, reg, NULL);
+}
+
+/* An address, or a bounded number times a factor */
+static struct fact loaded_address(const struct state *state, const struct memory *memory)
+{
+	const struct fact *index = state_register(state, memory->index);
+
+	if (memory->is_known && memory->base == GPR_NONE && !memory->offset && index &&
+	    index->kind == VALUE_BELOW && index->number == 1)
+		return (struct fact){
+			.kind = VALUE_BELOW,
+			.number = memory->scale,
+			.count = index->count,
+		};
+	return address_of(state, memory);
+}
+
+static void set_known(struct state *state, const struct insn *insn)
+{
+	struct fact value = { .kind = VALUE_CONSTANT, .number = insn->value };
+
+	if (insn->kind == INSN_ADDRESS)
+		value = loaded_address(state, &insn->memory);
+	else if (insn->kind == INSN_ADD)
+		value = sum(state_register(state, insn->to), insn->value);
+	set_register(state, insn->to, &value);
+}
+
+static void compare(struct state *state, const struct insn *insn)
+{
+	struct fact bound = { .kind = VALUE_BELOW, .count = insn->value };
+	const struct memory *memory = &insn->memory;
+
+	if (insn->value < 0 || insn->value >= MAX_TABLE)
+		return;
+	if (insn->from != GPR_NONE) {
+		note(state, PLACE_COMPARED, insn->from, &bound);
+	} else if (memory->is_known && memory->base != GPR_NONE && memory->index == GPR_NONE) {
+		bound.number = memory->offset;
+		note(state, PLACE_COMPARED_MEMORY, memory->base, &bound);
+	}
+}
+
+/**
+ * state_step() - the state after an instruction
+ * @state:	The state before it; changed to that after it.
+ * @insn:	The instruction.
+ */
+void state_step(struct state *state, const struct insn *insn)
+{
+	struct fact value, address;
+	const struct fact *from;
+
+	if (insn->sets_flags)
+		forget_from(state, PLACE_COMPARED);
+	from = state_register(state, insn->from);
+	value = from ? *from : (struct fact){ };
+	switch (insn->kind) {
+	case INSN_PUSH:
+		push(state, &value);
+		break;
+	case INSN_POP:
+		pop(state, insn->to);
+		break;
+	case INSN_ADD:
+	case INSN_SET:
+	case INSN_ADDRESS:
+		set_known(state, insn);
+		break;
+	case INSN_ADD_REGISTER:
+		add_register(state, insn);
+		break;
+	case INSN_AND:
+		and_register(state, insn);
+		break;
+	case INSN_MOVE:
+		set_register(state, insn->to, &value);
+		break;
+	case INSN_EXTEND:
+		extend(state, insn);
+		break;
+	case INSN_LOAD:
+		load(state, insn);
+		break;
+	case INSN_LOAD_PART:
+		load_part(state, insn);
+		break;
+	case INSN_STORE:
+		address = address_of(state, &insn->memory);
+		store(state, &address, &value);
+		break;
+	case INSN_EXCHANGE:
+		exchange(state, insn);
+		break;
+	case INSN_COMPARE:
+		compare(state, insn);
+		break;
+	case INSN_LEAVE:
+		leave(state);
+		break;
+	case INSN_ENTER:
+		enter(state, insn->value);
+		break;
+	case INSN_CALL:
+		call(state);
+		break;
+	case INSN_OTHER:
+		apply_effects(state, insn);
+		break;
+	case INSN_NOTHING:
+	case INSN_JUMP:
+	case INSN_BRANCH:
+	case INSN_RETURN:
+	case INSN_STOP:
+		break;
+	}
+}
+
+/**
+ * state_branch() - learn from the way that a branch takes
+ * @state:	The state at the branch; changed to that behind it.
+ * @insn:	The branch.
+ * @taken:	Whether it is taken.
+ */
+void state_branch(struct state *state, const struct insn *insn, bool taken)
+{
+	enum condition condition = insn->condition;
+	const struct fact *fact, *known;
+	struct fact below;
+	bool is_below, or_equal;
+
+	if (!state->num_facts || condition == CONDITION_OTHER)
+		return;
+	fact = &state->facts[state->num_facts - 1];
+	if (fact->place < PLACE_COMPARED)
+		return;
+	is_below = condition == CONDITION_BELOW || condition == CONDITION_BELOW_EQUAL;
+	or_equal = condition == CONDITION_BELOW_EQUAL || condition == CONDITION_ABOVE;
+	if (is_below != taken)
+		return;
+	below = *fact;
+	below.count += or_equal;
+	if (fact->place == PLACE_COMPARED_MEMORY) {
+		note(state, PLACE_MEMORY, fact->where, &below);
+		return;
+	}
+	below.number = 1;
+	known = state_register(state, fact->where);
+	if (!known || (known->kind == VALUE_BELOW && known->count > below.count))
+		note(state, PLACE_REGISTER, fact->where, &below);
+}
+
+/**
+ * state_enter() - the state at a function's first instruction
+ * @state:	Set to it.
+ */
+void state_enter(struct state *state)
+{
+	static const struct fact sp = { .kind = VALUE_CFA, .number = -WORD };
+	static const u8 kept[] = { GPR_BX, GPR_BP };
+
+	memset(state, 0, sizeof(*state));
+	for (size_t i = 0; i < sizeof(kept); i++) {
+		struct fact value = { .kind = VALUE_ENTRY, .number = kept[i] };
+
+		note(state, PLACE_REGISTER, kept[i], &value);
+	}
+	note(state, PLACE_REGISTER, GPR_SP, &sp);
+}
+
+static bool is_same(const struct fact *a, const struct fact *b)
+{
+	return b && a->kind == b->kind && a->number == b->number && a->count == b->count;
+}
+
+/**
+ * state_meet() - keep what is known on two ways to an instruction
+ * @state:	What is known on one; changed to what is known on both.
+ * @other:	What is known on the other.
+ *
+ * Return: whether @state has changed.
+ */
+bool state_meet(struct state *state, const struct state *other)
+{
+	bool changed = false;
+
+	for (u32 i = 0; i < state->num_facts;) {
+		const struct fact *fact = &state->facts[i];
+
+		if (is_same(fact, find(other, fact->place, fact->where))) {
+			i++;
+			continue;
+		}
+		forget_at(state, i);
+		changed = true;
+	}
+	return changed;
+}
+
+/**
+ * state_is_left() - whether a function that returns or jumps away here has undone its frame
+ * @state:	The state.
+ *
+ * Return: whether the stack pointer and the frame pointer are as at the function's entry.
+ */
+bool state_is_left(const struct state *state)
+{
+	const struct fact *sp = state_register(state, GPR_SP), *fp = state_register(state, GPR_BP);
+
+	return sp && sp->kind == VALUE_CFA && sp->number == -WORD &&
+	       fp && fp->kind == VALUE_ENTRY && fp->number == GPR_BP;
+}
+
+/**
+ * state_table() - find the table of an indirect jump's targets
+ * @state:	The state before the jump.
+ * @insn:	The jump.
+ * @table:	Set to a value of VALUE_TARGET or VALUE_POINTER.
+ *
+ * Return: whether there is one.
+ */
+bool state_table(const struct state *state, const struct insn *insn, struct fact *table)
+{
+	const struct fact *target = state_register(state, insn->from);
+
+	if (target)
+		*table = *target;
+	else
+		*table = table_at(state, &insn->memory, WORD, VALUE_POINTER);
+	return table->kind == VALUE_TARGET || table->kind == VALUE_POINTER;
+}
+
+static u8 dwarf_of(u8 gpr)
+{
+	return gpr == GPR_SP ? REG_SP : REG_FP;
+}
+
+/* A rule for the word at @slot, by the stack or the frame pointer */
+static bool rule_of_slot(const struct state *state, const struct fact *slot, struct rule *rule)
+{
+	static const u8 bases[] = { GPR_SP, GPR_BP };
+	enum value_kind symbol = slot->place == PLACE_CFA ? VALUE_CFA : VALUE_ALIGNED;
+
+	for (size_t i = 0; i < sizeof(bases); i++) {
+		const struct fact *base = state_register(state, bases[i]);
+
+		if (!base || base->kind != symbol)
+			continue;
+		*rule = (struct rule){
+			.kind = RULE_MEMORY,
+			.base = dwarf_of(bases[i]),
+			.offset = slot->where - base->number,
+		};
+		return true;
+	}
+	return false;
+}
+
+/* The CFA by the stack pointer, the frame pointer, or a word that has it */
+static bool cfa_rule(const struct state *state, struct rule *rule)
+{
+	static const u8 bases[] = { GPR_SP, GPR_BP };
+
+	for (size_t i = 0; i < sizeof(bases); i++) {
+		const struct fact *base = state_register(state, bases[i]);
+
+		if (!base || base->kind != VALUE_CFA)
+			continue;
+		*rule = (struct rule){
+			.kind = RULE_VALUE,
+			.base = dwarf_of(bases[i]),
+			.offset = -base->number,
+		};
+		return true;
+	}
+	for (u32 i = 0; i < state->num_facts; i++) {
+		const struct fact *slot = &state->facts[i];
+
+		if (slot->place != PLACE_REGISTER && slot->kind == VALUE_CFA &&
+		    rule_of_slot(state, slot, rule)) {
+			rule->add = -slot->number;
+			return true;
+		}
+	}
+	return false;
+}
+
+/**
+ * state_has_cfa() - whether a walk can find the CFA
+ * @state:	The state.
+ *
+ * Return: whether it can.
+ */
+bool state_has_cfa(const struct state *state)
+{
+	struct rule rule;
+
+	return cfa_rule(state, &rule);
+}
+
+static bool fp_rule(const struct state *state, struct rule *rule)
+{
+	static const struct fact entry = { .kind = VALUE_ENTRY, .number = GPR_BP };
+
+	if (is_same(&entry, state_register(state, GPR_BP))) {
+		*rule = (struct rule){ .kind = RULE_SAME };
+		return true;
+	}
+	for (u32 i = 0; i < state->num_facts; i++) {
+		const struct fact *slot = &state->facts[i];
+
+		if (slot->place == PLACE_REGISTER || !is_same(&entry, slot))
+			continue;
+		if (slot->place == PLACE_CFA) {
+			*rule = (struct rule){
+				.kind = RULE_MEMORY, .base = REG_CFA, .offset = slot->where,
+			};
+			return true;
+		}
+		if (rule_of_slot(state, slot, rule))
+			return true;
+	}
+	return false;
+}
+
+/**
+ * state_row() - the rules that hold in a state
+ * @state:	The state.
+ * @row:	Its rules are set.
+ *
+ * Return: whether both the CFA and the caller's frame pointer are known.
+ */
+bool state_row(const struct state *state, struct row *row)
+{
+	*row = (struct row){
+		.ra = { .kind = RULE_MEMORY, .base = REG_CFA, .offset = -WORD },
+		.sp = { .kind = RULE_VALUE, .base = REG_CFA },
+	};
+	return cfa_rule(state, &row->cfa) && fp_rule(state, &row->fp);
+}
+
+static u8 gpr_of_dwarf(u8 reg)
+{
+	static const u8 gprs[] = { GPR_AX, GPR_DX, GPR_CX, GPR_BX, GPR_SI, GPR_DI, GPR_BP, GPR_SP };
+
+	return reg < sizeof(gprs) ? gprs[reg] : reg < NUM_GPRS ? reg : GPR_NONE;
+}
+
+/**
+ * state_has_rule() - whether somebody else's rule yields the same value
+ * @state:	The state.
+ * @rule:	The rule, of .eh_frame.
+ * @value:	What it has to yield.
+ * @known:	Set to whether the state says what the rule yields.
+ *
+ * Return: whether it yields @value.
+ */
+bool state_has_rule(const struct state *state, const struct rule *rule, const struct fact *value,
+		    bool *known)
+{
+	static const struct fact cfa = { .kind = VALUE_CFA };
+	const struct fact *base = NULL;
+	struct fact result = { };
+
+	switch (rule->kind) {
+	case RULE_SAME:
+		base = state_register(state, value->number);
+		result = base ? *base : result;
+		break;
+	case RULE_VALUE:
+	case RULE_MEMORY:
+		base = rule->base == REG_CFA ? &cfa : state_register(state, gpr_of_dwarf(rule->base));
+		result = base ? sum(base, rule->offset) : result;
+		if (rule->kind == RULE_MEMORY) {
+			base = word_at(state, &result);
+			result = base ? sum(base, rule->add) : (struct fact){ };
+			if (base && base->kind == VALUE_ENTRY)
+				result = *base;
+		}
+		break;
+	default:
+		break;
+	}
+	*known = result.kind != VALUE_UNKNOWN;
+	return is_same(value, &result);
+}
