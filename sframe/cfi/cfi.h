@@ -6,7 +6,8 @@
 #include "cfi/rule.h"
 
 /**
- * struct function - what one entry (FDE) of .eh_frame or .debug_frame describes
+ * struct function - what one entry (FDE) of .eh_frame or .debug_frame describes, or what
+ * follows from the code
  * @start:		Its first address.
  * @size:		Its size in bytes.
  * @first_row:		Index of its first row.
@@ -14,6 +15,7 @@
  * @cause:		Why it has no rows; CAUSE_NONE if it has some.
  * @signal:		It is a signal frame.
  * @debug:		From .debug_frame.
+ * @followed:		From the code itself.
  */
 struct function {
 	u64		start;
@@ -23,6 +25,7 @@ struct function {
 	enum cause	cause;
 	bool		signal;
 	bool		debug;
+	bool		followed;
 };
 
 /**

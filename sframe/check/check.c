@@ -43,7 +43,8 @@ static const char help[] =
 "  -f, --format v2|v3   check only this format (both)\n"
 "  -C, --code           also follow the code of each function, and compare what that says\n"
 "                       of each instruction with .eh_frame; counts differences that are\n"
-"                       errors of .eh_frame apart\n"
+"                       errors of .eh_frame apart.  And follow the text without rows, and\n"
+"                       say for how much of it that yields rows\n"
 "  -s, --summary        print one line for each file\n"
 "  -v, --verbose        list the functions that the table leaves out, with the cause\n"
 "  -b, --every-byte     compare each byte of code, not three bytes of each row\n"
@@ -114,6 +115,7 @@ static void add_report(const struct report *report)
 	entries_add(&total.entries, &report->entries);
 	uncovered_add(&total.uncovered, &report->uncovered);
 	followed_add(&total.followed, &report->followed);
+	total.gained += report->gained;
 	for (int i = 0; i < NUM_FORMATS; i++) {
 		total.asked[i] |= report->asked[i];
 		tally_add(&total.tally[i], &report->tally[i]);
@@ -166,6 +168,7 @@ static void check_done(const struct job *job)
 		return;
 	case OBJECT_NO_CFI:
 		uncovered_add(&total.uncovered, &report->uncovered);
+		total.gained += report->gained;
 		num_skipped++;
 		break;
 	default:

@@ -28,6 +28,7 @@
 #include "check/compare.h"
 #include "check/eval.h"
 #include "check/given.h"
+#include "code/add.h"
 #include "table.h"
 #include "table/sframe_table.h"
 
@@ -530,6 +531,18 @@ static const char *check_formats(const struct object *obj,
 	return error;
 }
 
+/* Count the code that has no row, but would have one if it was followed. */
+static u64 count_gained(const struct object *obj, struct cfi *cfi)
+{
+	u64 bytes = 0;
+
+	code_add(obj, cfi);
+	for (size_t i = 0; i < cfi->num_functions; i++)
+		if (cfi->functions[i].followed)
+			bytes += cfi->functions[i].size;
+	return bytes;
+}
+
 /**
  * check_file() - compare tables for one file with its .eh_frame
  * @name:	The file.
@@ -558,8 +571,12 @@ void check_file(const char *name, const struct check_options *options,
 			error = check_formats(&obj, &cfi, options, report);
 		if (error)
 			report->state = OBJECT_DAMAGED;
+		else if (options->code)
+			report->gained = count_gained(&obj, &cfi);
 	} else if (report->state == OBJECT_NO_CFI && !obj.detached) {
 		uncovered_count(&obj, NULL, &report->uncovered);
+		if (options->code)
+			report->gained = count_gained(&obj, &cfi);
 		error = given_copy(options, &obj, report);
 		if (error)
 			report->state = OBJECT_DAMAGED;

@@ -127,7 +127,7 @@ static void judge_insn(const struct followed *followed, void *data)
 	row = row_at(cmp->cfi, function, followed->address);
 	if (row->ra.kind == RULE_UNDEFINED)
 		return;
-	if (state_row(followed->state, &judged.row))
+	if (followed->is_sure && state_row(followed->state, &judged.row))
 		judged.verdict = judge(followed->state, row);
 	cmp->judged = grow(cmp->judged, &cmp->room_judged, cmp->num_judged, sizeof(judged));
 	cmp->judged[cmp->num_judged++] = judged;
@@ -254,9 +254,9 @@ static void compare_functions(struct comparison *cmp)
 		while (next < cmp->num_judged && cmp->judged[next].address < function->start)
 			next++;
 		contradicted = count_insns(cmp, function, next);
-		for (; next < cmp->num_judged &&
-		       cmp->judged[next].address - function->start < function->size; next++)
-			count_judged(cmp, &cmp->judged[next], function, contradicted);
+		while (next < cmp->num_judged &&
+		       cmp->judged[next].address - function->start < function->size)
+			count_judged(cmp, &cmp->judged[next++], function, contradicted);
 	}
 }
 
@@ -276,7 +276,7 @@ const char *followed_compare(const struct object *obj, const struct cfi *cfi, bo
 {
 	struct comparison cmp = {
 		.cfi = cfi,
-		.follow = follow_new(obj),
+		.follow = follow_new(obj, NULL),
 		.verbose = verbose,
 		.name = obj->name,
 		.tally = tally,

@@ -82,16 +82,22 @@ static void print_tally(int format, const struct tally *tally, u64 cfi_size)
 }
 
 /* In one line of its own, or at the end of a file's line */
-static void print_uncovered(const struct uncovered *uncovered, enum report_form form)
+static void print_uncovered(const struct report *report, enum report_form form)
 {
+	const struct uncovered *uncovered = &report->uncovered;
+
 	if (form == REPORT_LINE) {
 		printf(" text %llu without rows %.3f %%", as_ull(uncovered->text),
 		       uncovered_percent(uncovered));
-		return;
+	} else {
+		printf("  text %llu bytes, without rows %llu (%.3f %%)", as_ull(uncovered->text),
+		       as_ull(uncovered->bytes), uncovered_percent(uncovered));
+		printf(", ~%llu with frame pointers", as_ull(uncovered->framed));
 	}
-	printf("  text %llu bytes, without rows %llu (%.3f %%)", as_ull(uncovered->text),
-	       as_ull(uncovered->bytes), uncovered_percent(uncovered));
-	printf(", ~%llu with frame pointers\n", as_ull(uncovered->framed));
+	if (report->gained)
+		printf(", followed %llu", as_ull(report->gained));
+	if (form != REPORT_LINE)
+		putchar('\n');
 }
 
 static void print_followed(const struct followed_tally *followed, enum report_form form)
@@ -121,7 +127,7 @@ static void print_line(const char *name, const struct report *report)
 		printf(" rows %llu differing %llu", as_ull(tally->rows),
 		       as_ull(tally->differing));
 	}
-	print_uncovered(&report->uncovered, REPORT_LINE);
+	print_uncovered(report, REPORT_LINE);
 	print_followed(&report->followed, REPORT_LINE);
 	putchar('\n');
 }
@@ -138,7 +144,7 @@ void report_print(const char *name, const struct report *report,
 	if (report->state) {
 		text_line("%s: skipped: %s", name, report->error);
 		if (report->uncovered.text && form == REPORT_WHOLE)
-			print_uncovered(&report->uncovered, form);
+			print_uncovered(report, form);
 		return;
 	}
 	if (form == REPORT_LINE) {
@@ -153,6 +159,6 @@ void report_print(const char *name, const struct report *report,
 		if (report->asked[i])
 			print_tally(FORMAT_V2 + i, &report->tally[i],
 				    report->cfi_size);
-	print_uncovered(&report->uncovered, form);
+	print_uncovered(report, form);
 	print_followed(&report->followed, form);
 }

@@ -59,6 +59,7 @@ enum table_fault {
  * @uncovered:	The text without rows in the last of these formats; also of files without
  *		unwind information.
  * @followed:	How following the code compares.
+ * @gained:	How many bytes of the text without rows the code has rows for, if it is followed.
  */
 struct report {
 	enum object_state state;
@@ -72,6 +73,7 @@ struct report {
 	struct tally	tally[NUM_FORMATS];
 	struct uncovered uncovered;
 	struct followed_tally followed;
+	u64		gained;
 };
 
 /* For printf() */

@@ -24,13 +24,14 @@
  * @vaddr:	Address of the first one.
  * @size:	Their number.
  * @bytes:	The bytes.
- * @is_code:	They can be executed.
+ * @seen:	A bit for each byte that begins an instruction which some way leads to; NULL if
+ *		the bytes cannot be executed.
  */
 struct part {
 	u64		vaddr;
 	u64		size;
 	const u8	*bytes;
-	bool		is_code;
+	u8		*seen;
 };
 
 /**
@@ -40,7 +41,11 @@ struct part {
  * @num_facts:	Their number.
  * @from:	The last of the ways that lead there: an index of edges, or NONE.
  * @callers:	The last of the calls that lead there, likewise.
+ * @group:	Another block of the same group, or itself: see group_of().
  * @is_entry:	A function begins there.
+ * @is_guess:	Nothing that is certain leads there.
+ * @is_bad:	Of a group: it does something that no function does.
+ * @is_good:	Of a group: it returns to a caller.
  * @is_weak:	Only ways back from calls lead there.
  * @is_queued:	Its state has changed since it was followed.
  * @returns:	Some way leads from there back to the function's caller.
@@ -51,7 +56,11 @@ struct block {
 	u32		num_facts;
 	u32		from;
 	u32		callers;
+	u32		group;
 	bool		is_entry;
+	bool		is_guess;
+	bool		is_bad;
+	bool		is_good;
 	bool		is_weak;
 	bool		is_queued;
 	bool		returns;
@@ -69,6 +78,7 @@ struct edge {
 
 /**
  * struct follow - what is known of an object's code
+ * @limits:	The code to follow; NULL for all.
  * @parts:	The object's segments.
  * @num_parts:	Their number.
  * @room_parts:	How many @parts has room for.
@@ -92,6 +102,7 @@ struct edge {
  * @budget:	How many more instructions may be decoded.
  */
 struct follow {
+	const struct ranges *limits;
 	struct part	*parts;
 	size_t		num_parts;
 	size_t		room_parts;
@@ -131,10 +142,12 @@ static void add_part(struct follow *follow, const struct object *obj, const GElf
 		.vaddr = phdr->p_vaddr,
 		.size = phdr->p_filesz,
 		.bytes = data->d_buf,
-		.is_code = phdr->p_flags & PF_X,
 	};
-	if (phdr->p_flags & PF_X)
-		follow->budget += MAX_VISITS * phdr->p_filesz;
+	if (!(phdr->p_flags & PF_X))
+		return;
+	follow->parts[follow->num_parts - 1].seen =
+		require_memory(calloc(phdr->p_filesz / 8 + 1, 1));
+	follow->budget += MAX_VISITS * phdr->p_filesz;
 }
 
 /* Functions of libc, libstdc++ and others that do not return */
@@ -147,11 +160,11 @@ static bool never_returns(const char *name)
 		"__cxa_throw_bad_array_new_length", "__fortify_fail", "__libc_start_main",
 		"__longjmp_chk", "__stack_chk_fail", "_exit", "_longjmp", "abort", "err", "errx",
 		"exit", "g_assertion_message", "g_assertion_message_expr", "longjmp",
-		"pthread_exit", "quick_exit", "siglongjmp", "thrd_exit", "verr", "verrx",
+		"pthread_exit", "quick_exit", "siglongjmp", "thrd_exit", "verr", "verrx", NULL
 	};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(name, names[i]))
+	for (const char *const *known = names; *known; known++)
+		if (!strcmp(name, *known))
 			return true;
 	/* std::__throw_bad_alloc() and its like */
 	return !strncmp(name, "_ZSt", 4) && strstr(name, "__throw_");
@@ -196,10 +209,14 @@ static void find_ends(struct follow *follow, const struct object *obj)
 	Elf_Data *data;
 	GElf_Shdr shdr;
 
-	while ((scn = elf_nextscn(obj->elf, scn)))
-		if (gelf_getshdr(scn, &shdr) && shdr.sh_type == SHT_RELA &&
-		    shdr.sh_flags & SHF_ALLOC && (data = elf_getdata(scn, NULL)))
+	while ((scn = elf_nextscn(obj->elf, scn))) {
+		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type != SHT_RELA ||
+		    !(shdr.sh_flags & SHF_ALLOC))
+			continue;
+		data = elf_getdata(scn, NULL);
+		if (data)
 			add_ends(follow, obj, &shdr, data);
+	}
 	if (follow->num_ends)
 		qsort(follow->ends, follow->num_ends, sizeof(*follow->ends), compare_addresses);
 }
@@ -227,15 +244,17 @@ static void clear_hash(struct follow *follow, size_t size)
 /**
  * follow_new() - begin to follow an object's code
  * @obj:	The object.  It has to stay open.
+ * @limits:	The code to follow, sorted; NULL for all.  It has to stay.
  *
  * Return: what follow_free() frees.
  */
-struct follow *follow_new(const struct object *obj)
+struct follow *follow_new(const struct object *obj, const struct ranges *limits)
 {
 	struct follow *follow = require_memory(calloc(1, sizeof(*follow)));
 	size_t count;
 	GElf_Phdr phdr;
 
+	follow->limits = limits;
 	clear_hash(follow, 1024);
 	if (elf_getphdrnum(obj->elf, &count))
 		return follow;
@@ -252,6 +271,8 @@ struct follow *follow_new(const struct object *obj)
  */
 void follow_free(struct follow *follow)
 {
+	for (size_t i = 0; i < follow->num_parts; i++)
+		free(follow->parts[i].seen);
 	for (size_t i = 0; i < follow->num_blocks; i++)
 		free(follow->blocks[i].facts);
 	free(follow->parts);
@@ -264,18 +285,86 @@ void follow_free(struct follow *follow)
 	free(follow);
 }
 
-/* The bytes at @address and how many follow; NULL if there are none. */
-static const u8 *bytes_at(const struct follow *follow, u64 address, bool code, u64 *left)
+static const struct part *part_at(const struct follow *follow, u64 address, bool code)
 {
 	for (size_t i = 0; i < follow->num_parts; i++) {
 		const struct part *part = &follow->parts[i];
 
-		if (address - part->vaddr < part->size && (part->is_code || !code)) {
-			*left = part->size - (address - part->vaddr);
-			return part->bytes + (address - part->vaddr);
-		}
+		if (address - part->vaddr < part->size && (part->seen || !code))
+			return part;
 	}
 	return NULL;
+}
+
+/* The bytes at @address and how many follow; NULL if there are none. */
+static const u8 *bytes_at(const struct follow *follow, u64 address, bool code, u64 *left)
+{
+	const struct part *part = part_at(follow, address, code);
+
+	if (!part)
+		return NULL;
+	*left = part->size - (address - part->vaddr);
+	return part->bytes + (address - part->vaddr);
+}
+
+/**
+ * follow_has_seen() - whether some way leads to an instruction
+ * @follow:	From follow_new().
+ * @address:	Its address.
+ *
+ * Return: whether one does.
+ */
+bool follow_has_seen(const struct follow *follow, u64 address)
+{
+	const struct part *part = part_at(follow, address, true);
+	u64 at = address - (part ? part->vaddr : 0);
+
+	return part && part->seen[at / 8] & 1 << at % 8;
+}
+
+static void see(struct follow *follow, u64 address)
+{
+	const struct part *part = part_at(follow, address, true);
+	u64 at = address - part->vaddr;
+
+	part->seen[at / 8] |= 1 << at % 8;
+}
+
+/**
+ * follow_is_within() - whether there is code to follow
+ * @follow:	From follow_new().
+ * @address:	Where.
+ *
+ * Return: whether that is within the limits.
+ */
+bool follow_is_within(const struct follow *follow, u64 address)
+{
+	size_t low = 0, high = follow->limits ? follow->limits->count : 0;
+
+	if (!part_at(follow, address, true))
+		return false;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (follow->limits->at[mid].start <= address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return !follow->limits || (low && address < follow->limits->at[low - 1].end);
+}
+
+/**
+ * follow_bytes() - get the bytes of the object's code
+ * @follow:	From follow_new().
+ * @address:	Address of the first one.
+ * @left:	Set to how many there are.
+ *
+ * Return: the bytes, or NULL if there is no code.
+ */
+const u8 *follow_bytes(const struct follow *follow, u64 address, u64 *left)
+{
+	return bytes_at(follow, address, true, left);
 }
 
 /**
@@ -370,6 +459,7 @@ static struct block *add_block(struct follow *follow, u64 address, const struct 
 		.start = address,
 		.from = NONE,
 		.callers = NONE,
+		.group = block - follow->blocks,
 	};
 	set_state(block, state);
 	queue_block(follow, block);
@@ -408,21 +498,54 @@ static void set_returns(struct follow *follow, u32 index)
 	}
 }
 
-static struct block *enter(struct follow *follow, u64 address)
+/* The block that stands for all blocks of the functions that @index belongs to */
+static struct block *group_of(struct follow *follow, u32 index)
+{
+	struct block *blocks = follow->blocks;
+
+	while (blocks[index].group != index) {
+		blocks[index].group = blocks[blocks[index].group].group;
+		index = blocks[index].group;
+	}
+	return &blocks[index];
+}
+
+static void join_groups(struct follow *follow, u32 index, u32 other)
+{
+	struct block *group = group_of(follow, index), *joined = group_of(follow, other);
+
+	joined->group = group - follow->blocks;
+	group->is_bad |= joined->is_bad;
+	group->is_good |= joined->is_good;
+}
+
+static struct block *add_entry(struct follow *follow, u64 address, bool is_guess)
+{
+	struct block *block;
+	struct state state;
+
+	if (!follow_is_within(follow, address))
+		return NULL;
+	state_enter(&state);
+	block = add_block(follow, address, &state);
+	block->is_entry = true;
+	block->is_guess = is_guess;
+	return block;
+}
+
+/* A function begins at @address, as a caller says that is @is_guess itself. */
+static struct block *enter(struct follow *follow, u64 address, bool is_guess)
 {
 	struct block *block = find_block(follow, address);
 	struct state state;
-	u64 left;
 
-	state_enter(&state);
-	if (!block && bytes_at(follow, address, true, &left)) {
-		block = add_block(follow, address, &state);
-	} else if (block && !block->is_entry) {
+	if (!block)
+		return add_entry(follow, address, is_guess);
+	if (!block->is_entry && !is_guess) {
 		/* What jumps there is a tail call, or no valid way. */
+		state_enter(&state);
 		set_state(block, &state);
 		queue_block(follow, block);
-	}
-	if (block) {
 		block->is_entry = true;
 		block->is_weak = false;
 	}
@@ -436,7 +559,21 @@ static struct block *enter(struct follow *follow, u64 address)
  */
 void follow_enter(struct follow *follow, u64 address)
 {
-	enter(follow, address);
+	enter(follow, address, false);
+}
+
+/**
+ * follow_start() - say where the program begins
+ * @follow:	From follow_new().
+ * @address:	Its first instruction.
+ */
+void follow_start(struct follow *follow, u64 address)
+{
+	struct state state;
+
+	state_start(&state);
+	if (!find_block(follow, address) && follow_is_within(follow, address))
+		add_block(follow, address, &state);
 }
 
 /* Whether ways with these states, of which one at least has the CFA, cannot meet. */
@@ -447,6 +584,44 @@ static bool is_conflict(const struct state *state, const struct state *other)
 	return state_meet(&both, other) && !state_has_cfa(&both);
 }
 
+/* Function @from goes on in another one, or beyond the limits.  It must have left its frame. */
+static void leave_function(struct follow *follow, u32 from, const struct state *state)
+{
+	if (state_has_cfa(state) && !state_is_left(state))
+		group_of(follow, from)->is_bad = true;
+}
+
+/* Merge @state, of a way that is as certain as @block, into the block's. */
+static bool merge_state(struct follow *follow, struct block *block, const struct state *state,
+			bool is_weak)
+{
+	struct state both;
+
+	get_state(block, &both);
+	if (block->is_weak != is_weak && is_conflict(&both, state)) {
+		if (is_weak)
+			return false;
+		set_state(block, state);
+		queue_block(follow, block);
+	} else if (state_meet(&both, state)) {
+		set_state(block, &both);
+		queue_block(follow, block);
+	}
+	block->is_weak &= is_weak;
+	return true;
+}
+
+/* A guess leads to code that is certain, so it is refuted if the states cannot meet. */
+static void test_guess(struct follow *follow, u32 from, const struct block *block,
+		       const struct state *state)
+{
+	struct state certain;
+
+	get_state(block, &certain);
+	if (is_conflict(&certain, state))
+		group_of(follow, from)->is_bad = true;
+}
+
 /*
  * A way with @state leads from block @from to @address.  If it is the way back from a call,
  * @is_weak, which may never be taken, another way counts more.
@@ -455,28 +630,29 @@ static void lead_to(struct follow *follow, u32 from, u64 address, const struct s
 		    bool is_weak)
 {
 	struct block *block = find_block(follow, address);
-	struct state both;
-	u64 left;
+	bool is_guess = follow->blocks[from].is_guess;
 
+	if (!block && !follow_is_within(follow, address)) {
+		leave_function(follow, from, state);
+		set_returns(follow, from);
+		return;
+	}
 	if (!block) {
-		if (!bytes_at(follow, address, true, &left))
-			return;
 		block = add_block(follow, address, state);
 		block->is_weak = is_weak;
-	} else if (!block->is_entry) {
-		get_state(block, &both);
-		if (block->is_weak != is_weak && is_conflict(&both, state)) {
-			if (is_weak)
-				return;
-			set_state(block, state);
-			queue_block(follow, block);
-		} else if (state_meet(&both, state)) {
-			set_state(block, &both);
-			queue_block(follow, block);
-		}
+		block->is_guess = is_guess;
+		join_groups(follow, from, block - follow->blocks);
+	} else if (block->is_entry) {
+		/* Its state stays that of an entry.  A call before that may not have returned. */
+		if (!is_weak && !follow->blocks[from].is_weak)
+			leave_function(follow, from, state);
+	} else if (is_guess && !block->is_guess) {
+		test_guess(follow, from, block, state);
+	} else if (merge_state(follow, block, state, is_weak)) {
+		join_groups(follow, from, block - follow->blocks);
+	} else {
+		return;
 	}
-	/* An entry has its state whatever leads there. */
-	block->is_weak &= is_weak;
 	add_edge(follow, &block->from, from);
 	if (block->returns)
 		set_returns(follow, from);
@@ -536,7 +712,7 @@ static void follow_call(struct follow *follow, u32 from, const struct insn *insn
 			struct state *state)
 {
 	struct block *callee = insn->has_target && insn->target != next ?
-			       enter(follow, insn->target) : NULL;
+			       enter(follow, insn->target, follow->blocks[from].is_guess) : NULL;
 
 	if (callee)
 		add_edge(follow, &callee->callers, from);
@@ -551,10 +727,12 @@ static bool leave_block(struct follow *follow, u32 from, const struct insn *insn
 			struct state *state)
 {
 	u64 next = address + insn->length;
-	struct state taken = *state;
+	struct state taken;
 
 	switch (insn->kind) {
 	case INSN_BRANCH:
+		state_step(state, insn);
+		taken = *state;
 		state_branch(&taken, insn, true);
 		state_branch(state, insn, false);
 		if (insn->has_target)
@@ -571,6 +749,10 @@ static bool leave_block(struct follow *follow, u32 from, const struct insn *insn
 		follow_call(follow, from, insn, next, state);
 		return true;
 	case INSN_RETURN:
+		if (state_is_left(state))
+			group_of(follow, from)->is_good = true;
+		else
+			group_of(follow, from)->is_bad = true;
 		set_returns(follow, from);
 		return true;
 	case INSN_STOP:
@@ -591,10 +773,12 @@ static void follow_block(struct follow *follow, u32 index)
 	while (follow->budget) {
 		if (!follow_decode(follow, address, &insn)) {
 			/* Nobody knows what happens there. */
+			group_of(follow, index)->is_bad = true;
 			set_returns(follow, index);
 			return;
 		}
 		follow->budget--;
+		see(follow, address);
 		if (leave_block(follow, index, &insn, address, &state))
 			return;
 		state_step(&state, &insn);
@@ -610,6 +794,18 @@ static void run_queue(struct follow *follow)
 {
 	while (follow->num_queue && follow->budget)
 		follow_block(follow, follow->queue[--follow->num_queue]);
+}
+
+/**
+ * follow_guess() - follow what may be a function
+ * @follow:	From follow_new(), after follow_run() for all that is certain.  Needs follow_run()
+ *		once more after all guesses.
+ * @address:	Its first instruction.
+ */
+void follow_guess(struct follow *follow, u64 address)
+{
+	if (!find_block(follow, address) && add_entry(follow, address, true))
+		run_queue(follow);
 }
 
 /**
@@ -635,36 +831,40 @@ bool follow_run(struct follow *follow)
 	return follow->budget;
 }
 
-static int compare_blocks(const void *a, const void *b)
+static bool is_sure(struct follow *follow, u32 index)
 {
-	const struct block *first = a, *second = b;
+	const struct block *group = group_of(follow, index);
 
-	return first->start < second->start ? -1 : first->start > second->start;
+	return !group->is_bad && (group->is_good || !follow->blocks[index].is_guess);
 }
 
 /**
  * follow_for_each() - look at each instruction that some way leads to
- * @follow:	From follow_new(), after follow_run().  Ends it: nothing more can be followed.
- * @each:	Called for each, block by block in the order of addresses.
+ * @follow:	From follow_new(), after follow_run().
+ * @each:	Called for each, block by block.
  * @data:	Passed to @each.
  */
 void follow_for_each(struct follow *follow, follow_each *each, void *data)
 {
-	qsort(follow->blocks, follow->num_blocks, sizeof(*follow->blocks), compare_blocks);
-	grow_hash(follow);
-	for (size_t i = 0; i < follow->num_blocks; i++) {
-		u64 address = follow->blocks[i].start;
+	for (u32 i = 0; i < follow->num_blocks; i++) {
+		struct followed now = {
+			.address = follow->blocks[i].start,
+			.is_sure = is_sure(follow, i),
+		};
 		struct state state;
 		struct insn insn;
 
+		now.state = &state;
+		now.insn = &insn;
 		get_state(&follow->blocks[i], &state);
-		while (follow_decode(follow, address, &insn)) {
-			each(&(struct followed){ address, insn.length, &state, &insn }, data);
+		while (follow_decode(follow, now.address, &insn)) {
+			now.length = insn.length;
+			each(&now, data);
 			if (insn.kind >= INSN_CALL)
 				break;
 			state_step(&state, &insn);
-			address += insn.length;
-			if (find_block(follow, address))
+			now.address += insn.length;
+			if (find_block(follow, now.address))
 				break;
 		}
 	}

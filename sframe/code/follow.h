@@ -3,6 +3,7 @@
 #define _SFRAME_CODE_FOLLOW_H
 
 #include "cfi/object.h"
+#include "cfi/text.h"
 #include "code/state.h"
 
 struct follow;
@@ -12,21 +13,28 @@ struct follow;
  * @address:	Its address.
  * @length:	Its length in bytes.
  * @state:	What is known before it.
+ * @is_sure:	The function that it belongs to leaves its frame as it was wherever it returns.
  * @insn:	The instruction.
  */
 struct followed {
 	u64			address;
 	u8			length;
+	bool			is_sure;
 	const struct state	*state;
 	const struct insn	*insn;
 };
 
 typedef void follow_each(const struct followed *followed, void *data);
 
-struct follow *follow_new(const struct object *obj);
+struct follow *follow_new(const struct object *obj, const struct ranges *limits);
+bool follow_is_within(const struct follow *follow, u64 address);
 void follow_enter(struct follow *follow, u64 address);
+void follow_start(struct follow *follow, u64 address);
+void follow_guess(struct follow *follow, u64 address);
+bool follow_has_seen(const struct follow *follow, u64 address);
 bool follow_run(struct follow *follow);
 void follow_for_each(struct follow *follow, follow_each *each, void *data);
+const u8 *follow_bytes(const struct follow *follow, u64 address, u64 *left);
 bool follow_decode(struct follow *follow, u64 address, struct insn *insn);
 void follow_free(struct follow *follow);
 

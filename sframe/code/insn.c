@@ -45,7 +45,8 @@ static bool is_memory(const ZydisDecodedOperand *op, unsigned int bits)
 
 static bool is_stack(const ZydisDecodedOperand *op)
 {
-	return op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && op->mem.base == ZYDIS_REGISTER_RSP;
+	return op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN &&
+	       op->mem.base == ZYDIS_REGISTER_RSP;
 }
 
 static void set_memory(struct insn *insn, const struct decoded *in, const ZydisDecodedOperand *op)
@@ -87,7 +88,8 @@ static void set_effects(struct insn *insn, const struct decoded *in)
 		    gpr_of(op->reg.value) != GPR_NONE)
 			insn->writes |= 1 << gpr_of(op->reg.value);
 	}
-	insn->sets_flags = flags && (flags->modified | flags->set_0 | flags->set_1 | flags->undefined);
+	insn->sets_flags = flags && (flags->modified || flags->set_0 || flags->set_1 ||
+				     flags->undefined);
 }
 
 static void set_target(struct insn *insn, const struct decoded *in)
@@ -328,6 +330,12 @@ bool insn_decode(struct insn *insn, const u8 *bytes, size_t left, u64 address)
 		break;
 	case ZYDIS_CATEGORY_RET:
 		insn->kind = INSN_RETURN;
+		break;
+	case ZYDIS_CATEGORY_SYSCALL:
+	case ZYDIS_CATEGORY_INTERRUPT:
+		/* The kernel returns a value. */
+		insn->writes |= 1 << GPR_AX;
+		decode_by_name(insn, &in);
 		break;
 	case ZYDIS_CATEGORY_NOP:
 	case ZYDIS_CATEGORY_WIDENOP:

@@ -389,15 +389,18 @@ static void call(struct state *state)
 	}
 }
 
+static void write_memory(struct state *state, const struct memory *memory)
+{
+	struct fact address = address_of(state, memory);
+
+	if (memory->is_written)
+		overwrite(state, &address, memory->size);
+}
+
 /* What @insn does besides its kind */
 static void apply_effects(struct state *state, const struct insn *insn)
 {
-	struct fact address;
-
-	if (insn->memory.is_written) {
-		address = address_of(state, &insn->memory);
-		overwrite(state, &address, insn->memory.size);
-	}
+	write_memory(state, &insn->memory);
 	for (u8 reg = 0; reg < NUM_GPRS; reg++)
 		if (insn->writes & 1 << reg)
 			set_register(state, reg, NULL);
@@ -464,6 +467,8 @@ void state_step(struct state *state, const struct insn *insn)
 		break;
 	case INSN_POP:
 		pop(state, insn->to);
+		/* The stack pointer in the address is that after the pop. */
+		write_memory(state, &insn->memory);
 		break;
 	case INSN_ADD:
 	case INSN_SET:
@@ -508,11 +513,11 @@ void state_step(struct state *state, const struct insn *insn)
 		call(state);
 		break;
 	case INSN_OTHER:
+	case INSN_BRANCH:
 		apply_effects(state, insn);
 		break;
 	case INSN_NOTHING:
 	case INSN_JUMP:
-	case INSN_BRANCH:
 	case INSN_RETURN:
 	case INSN_STOP:
 		break;
@@ -569,6 +574,27 @@ void state_enter(struct state *state)
 		note(state, PLACE_REGISTER, kept[i], &value);
 	}
 	note(state, PLACE_REGISTER, GPR_SP, &sp);
+}
+
+/**
+ * state_start() - the state at a program's first instruction
+ * @state:	Set to it.
+ *
+ * Nobody has called it.
+ */
+void state_start(struct state *state)
+{
+	static const struct fact outermost = { .kind = VALUE_OUTERMOST };
+
+	memset(state, 0, sizeof(*state));
+	note(state, PLACE_CFA, 0, &outermost);
+}
+
+static bool is_outermost(const struct state *state)
+{
+	const struct fact *fact = find(state, PLACE_CFA, 0);
+
+	return fact && fact->kind == VALUE_OUTERMOST;
 }
 
 static bool is_same(const struct fact *a, const struct fact *b)
@@ -731,7 +757,7 @@ static bool fp_rule(const struct state *state, struct rule *rule)
  * @state:	The state.
  * @row:	Its rules are set.
  *
- * Return: whether both the CFA and the caller's frame pointer are known.
+ * Return: whether both the CFA and the caller's frame pointer are known, or there is no caller.
  */
 bool state_row(const struct state *state, struct row *row)
 {
@@ -739,6 +765,11 @@ bool state_row(const struct state *state, struct row *row)
 		.ra = { .kind = RULE_MEMORY, .base = REG_CFA, .offset = -WORD },
 		.sp = { .kind = RULE_VALUE, .base = REG_CFA },
 	};
+	if (is_outermost(state)) {
+		row->cfa = (struct rule){ .kind = RULE_VALUE, .base = REG_SP, .offset = WORD };
+		row->ra = (struct rule){ .kind = RULE_UNDEFINED };
+		return true;
+	}
 	return cfa_rule(state, &row->cfa) && fp_rule(state, &row->fp);
 }
 
@@ -772,7 +803,8 @@ bool state_has_rule(const struct state *state, const struct rule *rule, const st
 		break;
 	case RULE_VALUE:
 	case RULE_MEMORY:
-		base = rule->base == REG_CFA ? &cfa : state_register(state, gpr_of_dwarf(rule->base));
+		base = rule->base == REG_CFA ? &cfa :
+			state_register(state, gpr_of_dwarf(rule->base));
 		result = base ? sum(base, rule->offset) : result;
 		if (rule->kind == RULE_MEMORY) {
 			base = word_at(state, &result);

@@ -16,6 +16,7 @@ enum value_kind {
 	VALUE_OFFSET,		/* one of the @count offsets of the table at address @number */
 	VALUE_TARGET,		/* that table's address and such an offset */
 	VALUE_POINTER,		/* one of the @count words of the table at address @number */
+	VALUE_OUTERMOST,	/* no return address, but what a program starts with */
 };
 
 /* Where a value is. */
@@ -58,6 +59,7 @@ struct state {
 };
 
 void state_enter(struct state *state);
+void state_start(struct state *state);
 void state_step(struct state *state, const struct insn *insn);
 void state_branch(struct state *state, const struct insn *insn, bool taken);
 bool state_meet(struct state *state, const struct state *other);

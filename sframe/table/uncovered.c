@@ -5,104 +5,15 @@
  *
  * There, the kernel follows frame pointers, so it matters whether functions keep them.
  */
-#include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/grow.h"
+#include "cfi/text.h"
 #include "table/uncovered.h"
 
 /* How much of a file is read at a time.  A block with a prologue keeps frame pointers. */
 #define BLOCK	4096
-
-/**
- * struct range - addresses that belong together
- * @start:	The first one.
- * @end:	The end, exclusive.
- * @offset:	Where in the file @start is.
- */
-struct range {
-	u64	start;
-	u64	end;
-	u64	offset;
-};
-
-struct ranges {
-	struct range	*at;
-	size_t		count;
-	size_t		room;
-};
-
-static void add_range(struct ranges *to, u64 start, u64 size, u64 offset)
-{
-	to->at = grow(to->at, &to->room, to->count, sizeof(*to->at));
-	to->at[to->count++] = (struct range){ start, start + size, offset };
-}
-
-static int compare_ranges(const void *a, const void *b)
-{
-	u64 first = ((const struct range *)a)->start, second = ((const struct range *)b)->start;
-
-	return first < second ? -1 : first > second;
-}
-
-/* Sort the ranges, and have none overlap the next. */
-static void sort_ranges(struct ranges *ranges)
-{
-	u64 end = 0;
-
-	if (ranges->count)
-		qsort(ranges->at, ranges->count, sizeof(*ranges->at), compare_ranges);
-	for (size_t i = 0; i < ranges->count; i++) {
-		struct range *range = &ranges->at[i];
-
-		if (range->start < end) {
-			range->offset += end - range->start;
-			range->start = end;
-		}
-		if (range->end < range->start)
-			range->end = range->start;
-		end = range->end;
-	}
-}
-
-static void add_text(const struct object *obj, struct ranges *text, u64 start, u64 size,
-		     u64 offset)
-{
-	if (size && offset <= obj->file_size && size <= obj->file_size - offset &&
-	    object_is_code(obj, start, size))
-		add_range(text, start, size, offset);
-}
-
-/* Without sections, other parts of an executable segment count as text, too. */
-static void add_segments(const struct object *obj, struct ranges *text)
-{
-	GElf_Phdr phdr;
-	size_t count;
-
-	if (elf_getphdrnum(obj->elf, &count))
-		return;
-	for (size_t i = 0; i < count; i++)
-		if (gelf_getphdr(obj->elf, i, &phdr) && phdr.p_type == PT_LOAD &&
-		    phdr.p_flags & PF_X)
-			add_text(obj, text, phdr.p_vaddr, phdr.p_filesz, phdr.p_offset);
-}
-
-static void find_text(const struct object *obj, struct ranges *text)
-{
-	const u64 wanted = SHF_ALLOC | SHF_EXECINSTR;
-	Elf_Scn *scn = NULL;
-	GElf_Shdr shdr;
-
-	while ((scn = elf_nextscn(obj->elf, scn)))
-		if (gelf_getshdr(scn, &shdr) && shdr.sh_type == SHT_PROGBITS &&
-		    (shdr.sh_flags & wanted) == wanted)
-			add_text(obj, text, shdr.sh_addr, shdr.sh_size, shdr.sh_offset);
-	if (!text->count)
-		add_segments(obj, text);
-	sort_ranges(text);
-}
 
 static void find_functions(const struct table *table, struct ranges *functions)
 {
@@ -112,8 +23,8 @@ static void find_functions(const struct table *table, struct ranges *functions)
 		/* That of an outermost frame may have no rows, but it is described. */
 		if (table_entry(table, i, &entry) &&
 		    (entry.num_rows || table->version == FORMAT_V3))
-			add_range(functions, entry.start, entry.size, 0);
-	sort_ranges(functions);
+			range_add(functions, entry.start, entry.size, 0);
+	ranges_sort(functions);
 }
 
 /* Return the length of the padding at @code, which assemblers and linkers use, or 0. */
@@ -230,7 +141,7 @@ void uncovered_count(const struct object *obj, const struct table *table,
 	size_t next = 0;
 
 	*uncovered = (struct uncovered){ };
-	find_text(obj, &text);
+	text_find(obj, &text);
 	find_functions(table, &functions);
 	for (size_t i = 0; i < text.count; i++)
 		next = count_text(obj, &text.at[i], &functions, next, &budget, uncovered);

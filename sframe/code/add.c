@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Adds rows for code that .eh_frame does not describe, by following it.
+ *
+ * Functions begin at symbols, and where code calls.  What nothing leads to is guessed to be a
+ * function if it is aligned and follows the end of another one.  A guess counts only if it returns
+ * to its caller, and leaves its frame as it was wherever it does.
+ */
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "cfi/text.h"
+#include "code/add.h"
+#include "code/follow.h"
+
+/* Functions are aligned to this, or follow one that .eh_frame describes. */
+#define ALIGNMENT	16
+#define CALL		0xe8
+#define CALL_SIZE	5
+
+/**
+ * struct found - an instruction that some way leads to
+ * @start:	Its address.
+ * @end:	The address behind it.
+ * @has_row:	@row is known.
+ * @row:	Its rules.
+ */
+struct found {
+	u64		start;
+	u64		end;
+	bool		has_row;
+	struct row	row;
+};
+
+/**
+ * struct adding - what is being added
+ * @obj:	The object.
+ * @cfi:	Its call frame information.
+ * @limits:	The text that it does not describe.
+ * @follow:	That text.
+ * @found:	The instructions there.
+ * @num_found:	Their number.
+ * @room_found:	How many @found has room for.
+ */
+struct adding {
+	const struct object	*obj;
+	struct cfi		*cfi;
+	struct ranges		limits;
+	struct follow		*follow;
+	struct found		*found;
+	size_t			num_found;
+	size_t			room_found;
+};
+
+/* Find the text between functions.  Returns its size in bytes. */
+static u64 find_limits(struct adding *adding)
+{
+	const struct cfi *cfi = adding->cfi;
+	struct ranges text = { };
+	size_t next = 0;
+	u64 bytes = 0;
+
+	text_find(adding->obj, &text);
+	for (size_t i = 0; i < text.count; i++) {
+		u64 at = text.at[i].start, end = text.at[i].end;
+
+		for (; next < cfi->num_functions && cfi->functions[next].start < end; next++) {
+			const struct function *f = &cfi->functions[next];
+
+			if (f->start > at) {
+				range_add(&adding->limits, at, f->start - at, 0);
+				bytes += f->start - at;
+			}
+			if (f->start + f->size > at)
+				at = f->start + f->size;
+			if (f->start + f->size > end)
+				break;
+		}
+		if (at < end) {
+			range_add(&adding->limits, at, end - at, 0);
+			bytes += end - at;
+		}
+	}
+	free(text.at);
+	ranges_sort(&adding->limits);
+	return bytes;
+}
+
+static void enter_symbols(struct adding *adding, Elf_Scn *scn)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	GElf_Sym sym;
+
+	for (int i = 0; data && gelf_getsym(data, i, &sym); i++)
+		if (sym.st_shndx != SHN_UNDEF && sym.st_value &&
+		    (GELF_ST_TYPE(sym.st_info) == STT_FUNC ||
+		     GELF_ST_TYPE(sym.st_info) == STT_GNU_IFUNC))
+			follow_enter(adding->follow, sym.st_value);
+}
+
+static void enter_all_symbols(struct adding *adding)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr shdr;
+
+	while ((scn = elf_nextscn(adding->obj->elf, scn)))
+		if (gelf_getshdr(scn, &shdr) &&
+		    (shdr.sh_type == SHT_SYMTAB || shdr.sh_type == SHT_DYNSYM))
+			enter_symbols(adding, scn);
+}
+
+/* Whether an instruction of @function begins at @address */
+static bool is_insn(struct adding *adding, const struct function *function, u64 address)
+{
+	u64 at = function->start;
+	struct insn insn;
+
+	while (at < address && follow_decode(adding->follow, at, &insn))
+		at += insn.length;
+	return at == address;
+}
+
+/* Find direct calls from functions that .eh_frame describes. */
+static void enter_callees_of(struct adding *adding, const struct function *function)
+{
+	u64 at = function->start, end = at + function->size, left;
+	const u8 *code = follow_bytes(adding->follow, at, &left);
+	s32 offset;
+
+	if (!code || left < function->size)
+		return;
+	for (; end - at >= CALL_SIZE; at++, code++) {
+		if (*code != CALL)
+			continue;
+		memcpy(&offset, code + 1, sizeof(offset));
+		if (follow_is_within(adding->follow, at + CALL_SIZE + offset) &&
+		    is_insn(adding, function, at))
+			follow_enter(adding->follow, at + CALL_SIZE + offset);
+	}
+}
+
+static void note_found(const struct followed *followed, void *data)
+{
+	struct adding *adding = data;
+	struct found found = {
+		.start = followed->address,
+		.end = followed->address + followed->length,
+	};
+
+	found.has_row = followed->is_sure && state_row(followed->state, &found.row);
+	adding->found = grow(adding->found, &adding->room_found, adding->num_found,
+			     sizeof(found));
+	adding->found[adding->num_found++] = found;
+}
+
+static int compare_found(const void *a, const void *b)
+{
+	const struct found *first = a, *second = b;
+
+	if (first->start != second->start)
+		return first->start < second->start ? -1 : 1;
+	return first->end < second->end ? -1 : first->end > second->end;
+}
+
+static void find_all(struct adding *adding)
+{
+	follow_for_each(adding->follow, note_found, adding);
+	if (adding->num_found)
+		qsort(adding->found, adding->num_found, sizeof(*adding->found), compare_found);
+}
+
+/* Whether a function may begin behind @insn, as execution does not go on there or as it pads. */
+static bool is_end(const struct insn *insn)
+{
+	return insn->kind == INSN_NOTHING || insn->kind == INSN_RETURN || insn->kind == INSN_STOP ||
+	       insn->kind == INSN_JUMP;
+}
+
+/* Guess where functions begin in the code from @at to @end that nothing has led to. */
+static void guess(struct adding *adding, u64 at, u64 end)
+{
+	bool may_begin = true;
+	struct insn insn;
+
+	for (; at < end; at += insn.length) {
+		if (!follow_decode(adding->follow, at, &insn)) {
+			may_begin = false;
+			insn.length = 1;
+			continue;
+		}
+		if (may_begin && !is_end(&insn) && !follow_has_seen(adding->follow, at))
+			follow_guess(adding->follow, at);
+		may_begin = is_end(&insn) && (at + insn.length) % ALIGNMENT == 0;
+	}
+}
+
+/* Instructions that overlap are of different ways to read the same bytes. */
+static void drop_overlapping(struct adding *adding)
+{
+	u64 end = 0;
+
+	for (size_t i = 0; i < adding->num_found; i++) {
+		struct found *found = &adding->found[i];
+
+		if (found->start < end) {
+			found->has_row = false;
+			adding->found[i - 1].has_row = false;
+		}
+		if (found->end > end)
+			end = found->end;
+	}
+}
+
+/* Add instructions @first to @last, which follow each other, as one function. */
+static void add_function(struct adding *adding, size_t first, size_t last)
+{
+	const struct found *found = adding->found;
+	struct function function = {
+		.start = found[first].start,
+		.size = found[last].end - found[first].start,
+		.first_row = adding->cfi->num_rows,
+		.followed = true,
+	};
+	struct row row;
+
+	for (size_t i = first; i <= last; i++) {
+		if (i > first && row_equal(&found[i].row, &found[i - 1].row))
+			continue;
+		row = found[i].row;
+		row.start = found[i].start - function.start;
+		cfi_add_row(adding->cfi, &row);
+		function.num_rows++;
+	}
+	cfi_add_function(adding->cfi, &function);
+}
+
+static void add_functions(struct adding *adding)
+{
+	const struct found *found = adding->found;
+	size_t first = 0;
+
+	while (first < adding->num_found) {
+		size_t last = first;
+
+		if (!found[first].has_row) {
+			first++;
+			continue;
+		}
+		while (last + 1 < adding->num_found && found[last + 1].has_row &&
+		       found[last + 1].start == found[last].end)
+			last++;
+		add_function(adding, first, last);
+		first = last + 1;
+	}
+}
+
+static int compare_functions(const void *a, const void *b)
+{
+	const struct function *first = a, *second = b;
+
+	return first->start < second->start ? -1 : first->start > second->start;
+}
+
+/**
+ * code_add() - add rows for code that .eh_frame does not describe
+ * @obj:	The object.
+ * @cfi:	From cfi_read(); functions that are followed are added.
+ *
+ * Return: false if nothing is added because the code takes too long to follow, as no compiler's
+ * does.
+ */
+bool code_add(const struct object *obj, struct cfi *cfi)
+{
+	struct adding adding = { .obj = obj, .cfi = cfi };
+	size_t num_functions = cfi->num_functions;
+	bool good = true;
+	GElf_Ehdr ehdr;
+
+	if (!find_limits(&adding)) {
+		free(adding.limits.at);
+		return true;
+	}
+	adding.follow = follow_new(obj, &adding.limits);
+	if (gelf_getehdr(obj->elf, &ehdr))
+		follow_start(adding.follow, ehdr.e_entry);
+	enter_all_symbols(&adding);
+	for (size_t i = 0; i < num_functions; i++)
+		enter_callees_of(&adding, &cfi->functions[i]);
+	good = follow_run(adding.follow);
+	for (size_t i = 0; good && i < adding.limits.count; i++)
+		guess(&adding, adding.limits.at[i].start, adding.limits.at[i].end);
+	good = good && follow_run(adding.follow);
+	if (good) {
+		find_all(&adding);
+		drop_overlapping(&adding);
+		cfi->max_rows += adding.num_found;
+		add_functions(&adding);
+		if (cfi->num_functions)
+			qsort(cfi->functions, cfi->num_functions, sizeof(*cfi->functions),
+			      compare_functions);
+	}
+	follow_free(adding.follow);
+	free(adding.found);
+	free(adding.limits.at);
+	return good;
+}
