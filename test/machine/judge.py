@@ -68,7 +68,8 @@ def is_start(path: str, offset: int | None) -> bool:
     entry = entry_offset(path)
     if entry is None or offset is None:
         return False
-    return 0 < offset - entry <= ENTRY_BYTES or bool(THREAD_END.match(contents(path), offset))
+    # At the entry itself, the program has not done anything yet.
+    return 0 <= offset - entry <= ENTRY_BYTES or bool(THREAD_END.match(contents(path), offset))
 
 
 class Verdicts:
