@@ -64,6 +64,8 @@ SECONDS_TO_END = 10
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 USAGE_ERROR, INTERRUPTED = 2, 128 + signal.SIGINT
+# How vm/run ends then
+GUEST_LOST = 125
 COLUMNS = "{:<17} {:>6} {:>6} {:>6} {:>7} {:>7} {:>6}  {}"
 
 
@@ -164,7 +166,7 @@ class Check:
     def ended(self, job: Job, cpu: float) -> None:
         if job.suite:
             result = self.judge(job, job.suite, cpu)
-            if result.verdict != "ok" and not self.words and self.is_lost(job.suite):
+            if job.process.returncode == GUEST_LOST and not self.words and self.is_lost(job.suite):
                 self.waiting.insert(0, job.suite)
                 return
             self.count(job.suite, result)

@@ -70,8 +70,9 @@ LATE_SECONDS = 60
 MONITOR_SECONDS = 2
 KERNELS = ("base", "series", "debug", "kcsan")
 LOG_TAIL = 40
-# The byte before the instruction pointer in an oops's dump of the code
-BYTE_BEFORE = re.compile(r"Oops: int3:.*?Code: [0-9a-f ]*([0-9a-f]{2}) <[0-9a-f]{2}>", re.DOTALL)
+# The byte before the instruction pointer in the first dump of the code behind the first oops
+BYTE_BEFORE = re.compile(r"Oops: int3: [^\n]*\[#1\](?:(?!Code:).)*Code: [0-9a-f ]*([0-9a-f]{2}) <",
+                         re.DOTALL)
 BREAKPOINT = "cc"
 LOST_TO_EMULATOR = "it met a breakpoint that its kernel had removed"
 PR_SET_PDEATHSIG = 1
@@ -545,13 +546,14 @@ def emulators_fault(guest: Guest, outcome: Outcome, rules: splat.Rules) -> str:
     log = guest.log()
     if outcome.crashed or outcome.stuck:
         return "" if rules.scan(log) else outcome.complaint or "the emulator crashed"
-    return LOST_TO_EMULATOR if "Oops: int3:" in log else ""
+    return LOST_TO_EMULATOR if met_removed_breakpoint(log, rules) else ""
 
 
-def met_removed_breakpoint(log: str) -> bool:
-    """Whether the kernel stopped for a breakpoint which its memory no longer had, see above."""
-    match = BYTE_BEFORE.search(log)
-    return bool(match) and match[1] != BREAKPOINT
+def met_removed_breakpoint(log: str, rules: splat.Rules) -> bool:
+    """Whether the kernel stopped for a breakpoint which its memory no longer had, see above, and
+    had complained of nothing before."""
+    splats, match = rules.scan(log), BYTE_BEFORE.search(log)
+    return bool(splats and match) and "Oops: int3:" in splats[0].text and match[1] != BREAKPOINT
 
 
 def run_guest(args: argparse.Namespace, accel: str, rules: splat.Rules) -> tuple[Guest, Outcome]:
@@ -576,7 +578,7 @@ def judge(guest: Guest, outcome: Outcome, rules: splat.Rules) -> int:
         say(f"guest: no end within {guest.timeout:g} seconds; killed (--timeout sets the limit)")
         show_log(guest, splats[0].line if splats else None)
         return EXIT_TIMEOUT
-    if outcome.status is None and guest.accel != "kvm" and met_removed_breakpoint(log):
+    if outcome.status is None and guest.accel != "kvm" and met_removed_breakpoint(log, rules):
         say(f"guest: lost to the emulator: {LOST_TO_EMULATOR}")
         show_log(guest, splats[0].line if splats else None)
         return EXIT_LOST

@@ -58,22 +58,22 @@ static bool draft_is_remote(const struct inode *inode)
 }
 
 /*
- * Whether each later change of the content changes the key.  The clock of ctime ticks with
- * jiffies, or as coarsely as the file system stores it.  A ctime ahead of now is of another
- * clock, which says nothing.
+ * Whether each later change of the content changes the key: returns 0, FILE_UNSETTLED or
+ * FILE_YOUNG.  The clock of ctime ticks with jiffies, or as coarsely as the file system stores
+ * it.  A ctime ahead of now is of another clock, which says nothing.
  */
-static bool draft_is_settled(struct inode *inode)
+static int draft_is_unsettled(struct inode *inode)
 {
 	s64 grain = max_t(s64, jiffies_to_nsecs(2), 2LL * inode->i_sb->s_time_gran);
 	struct timespec64 now, ctime = inode_get_ctime(inode);
 	s64 age;
 
 	if (inode_is_open_for_write(inode) || mapping_writably_mapped(inode->i_mapping))
-		return false;
+		return FILE_UNSETTLED;
 	ktime_get_coarse_real_ts64(&now);
 	now = timespec64_sub(now, ctime);
 	age = timespec64_to_ns(&now);
-	return age > grain || age < -grain;
+	return age > grain || age < -grain ? 0 : FILE_YOUNG;
 }
 
 static struct unwind_file *draft_alloc_file(const struct unwind_file_key *key,
@@ -140,8 +140,9 @@ static int draft_read_object(struct inode *inode, enum unwind_look how, struct u
 
 	if (!S_ISREG(inode->i_mode))
 		return FILE_NO_OBJECT;
-	if (!draft_is_settled(inode))
-		return FILE_UNSETTLED;
+	ret = draft_is_unsettled(inode);
+	if (ret)
+		return ret;
 	ret = unwind_object_parse(&object, &draft->layout);
 	if (ret)
 		return ret;
@@ -192,8 +193,10 @@ int unwind_draft_make(struct vm_area_struct *vma, enum unwind_look how, struct u
 	if (ret == -EINPROGRESS || ret == -ENOMEM)
 		return ret;
 	unwind_file_read_key(inode, &after);
-	if (!ret && (!unwind_file_key_is(&key, &after) || !draft_is_settled(inode)))
-		ret = FILE_UNSETTLED;
+	if (!ret)
+		ret = draft_is_unsettled(inode);
+	if (!ret && !unwind_file_key_is(&key, &after))
+		ret = FILE_YOUNG;
 
 	file = draft_alloc_file(&key, draft->layout.nr_code);
 	if (!file || ret) {
@@ -215,7 +218,7 @@ int unwind_draft_make(struct vm_area_struct *vma, enum unwind_look how, struct u
 	draft->file = file;
 	if (ret == FILE_NOT_RESIDENT)
 		return file->by_root ? -EAGAIN : -EINPROGRESS;
-	return ret == FILE_UNSETTLED ? -EINPROGRESS : 0;
+	return ret == FILE_UNSETTLED || ret == FILE_YOUNG ? -EINPROGRESS : 0;
 }
 
 /**

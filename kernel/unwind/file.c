@@ -109,7 +109,8 @@ static struct unwind_file *file_find(const struct inode *inode)
 /* Whether the content or the pages of the file were not settled when the task looked. */
 static bool file_is_unsettled(const struct unwind_file *file)
 {
-	return file->state == FILE_UNSETTLED || file->state == FILE_NOT_RESIDENT;
+	return file->state == FILE_UNSETTLED || file->state == FILE_YOUNG ||
+	       file->state == FILE_NOT_RESIDENT;
 }
 
 /* The same, unless @key is of an inode that has come in place of that one. */
@@ -501,22 +502,29 @@ static void file_add(struct unwind_file *file)
 }
 
 /*
- * Whether rows are known for the content that @file was made for, so that a task that cannot
- * make them now leaves it at that.  A remote file that is not settled may have changed since, and
- * the time of a change may come later.  The lock is held.
+ * Whether the rows of @old, what is known of the same inode, are as good as those that a task
+ * could not make for @file now.  If a young file is remote, the time of a change may come later.
  */
-static bool file_has_rows(const struct unwind_file *file)
+static bool file_has_rows(const struct unwind_file *old, const struct unwind_file *file)
+{
+	if (file->state == FILE_NOT_RESIDENT)
+		return old->own && !old->split && unwind_file_key_is(&old->key, &file->key);
+	return file->state == FILE_YOUNG && !file->is_remote && (old->own || old->split) &&
+	       unwind_file_key_is_alike(&old->key, &file->key);
+}
+
+/* Whether to leave it at what is known of the same inode, instead of @file.  The lock is held. */
+static bool file_keep_old(const struct unwind_file *file)
 {
 	struct unwind_file *old;
 
-	if (file->is_remote && file->state == FILE_UNSETTLED)
-		return false;
 	scoped_guard(rcu)
 		old = file_find(file->key.inode);
-	if (!old || !(old->own || old->split) || !unwind_file_key_is_alike(&old->key, &file->key))
+	if (!old || !file_has_rows(old, file))
 		return false;
 	WRITE_ONCE(old->generation, file->generation);
-	WRITE_ONCE(old->again, jiffies + FILE_TRUSTED);
+	WRITE_ONCE(old->again, jiffies + (file->state == FILE_YOUNG ? FILE_MIN_AGAIN :
+								      FILE_TRUSTED));
 	return true;
 }
 
@@ -525,7 +533,8 @@ static void file_note_state(int state)
 	unwind_count(UNWIND_FILES_KNOWN);
 	if (state == FILE_WITHOUT || state == FILE_NO_OBJECT)
 		unwind_count(UNWIND_FILES_WITHOUT);
-	else if (state && state != FILE_UNSETTLED && state != FILE_NOT_RESIDENT)
+	else if (state && state != FILE_UNSETTLED && state != FILE_YOUNG &&
+		 state != FILE_NOT_RESIDENT)
 		unwind_count(UNWIND_FILES_REFUSED);
 }
 
@@ -557,7 +566,7 @@ void unwind_file_add(struct unwind_draft *draft)
 			ret = FILE_NOT_RESIDENT;
 		if (!file->split && !file->state)
 			file->state = ret;
-		keep = file_is_unsettled(file) && file_has_rows(file);
+		keep = file_keep_old(file);
 		if (!keep) {
 			file_add(file);
 			file_note_state(file->state);
@@ -588,6 +597,7 @@ static const char *file_state_name(int state)
 	case FILE_NO_OBJECT:
 		return "no object";
 	case FILE_UNSETTLED:
+	case FILE_YOUNG:
 		return "unsettled";
 	default:
 		return NULL;

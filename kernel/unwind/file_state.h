@@ -18,10 +18,15 @@ struct unwind_split;
 struct vm_area_struct;
 enum unwind_look;
 
-/* unwind_file::state is one of these, 0, or the error for which the file was refused. */
+/*
+ * unwind_file::state is one of these, 0, or the error for which the file was refused.  An
+ * unsettled file may be written now; a young one has changed so recently that another change
+ * may get the same time stamp.
+ */
 #define FILE_WITHOUT		(-ENOENT)
 #define FILE_NO_OBJECT		(-ENOEXEC)
 #define FILE_UNSETTLED		(-ETXTBSY)
+#define FILE_YOUNG		(-EBUSY)
 #define FILE_NOT_RESIDENT	(-EAGAIN)
 
 /**
