@@ -571,7 +571,7 @@ void check_file(const char *name, const struct check_options *options,
 			error = check_formats(&obj, &cfi, options, report);
 		if (error)
 			report->state = OBJECT_DAMAGED;
-		else if (options->code)
+		else if (options->code && !obj.detached)
 			report->gained = count_gained(&obj, &cfi);
 	} else if (report->state == OBJECT_NO_CFI && !obj.detached) {
 		uncovered_count(&obj, NULL, &report->uncovered);

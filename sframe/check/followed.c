@@ -15,9 +15,11 @@
 #include "check/followed.h"
 #include "code/follow.h"
 
+/* The worse ones last */
 enum verdict {
 	VERDICT_NONE,		/* some way leads there, but what is known makes no row */
 	VERDICT_EQUAL,
+	VERDICT_OTHERWISE,	/* equal, but the rules name different registers */
 	VERDICT_OPEN,
 	VERDICT_DIFFERING,
 };
@@ -26,12 +28,12 @@ enum verdict {
  * struct judged - an instruction that some way leads to
  * @address:	Its address.
  * @verdict:	How its row compares.
- * @row:	The row that follows from the code.
+ * @row:	If it differs, the index of the row that follows from the code.
  */
 struct judged {
 	u64		address;
 	enum verdict	verdict;
-	struct row	row;
+	u32		row;
 };
 
 /**
@@ -41,6 +43,9 @@ struct judged {
  * @judged:	The instructions that some way leads to.
  * @num_judged:	Their number.
  * @room_judged: How many @judged has room for.
+ * @rows:	Rows that differ.
+ * @num_rows:	Their number.
+ * @room_rows:	How many @rows has room for.
  * @verbose:	Print rows that differ.
  * @name:	The object's name.
  * @tally:	The result.
@@ -51,6 +56,9 @@ struct comparison {
 	struct judged		*judged;
 	size_t			num_judged;
 	size_t			room_judged;
+	struct row		*rows;
+	size_t			num_rows;
+	size_t			room_rows;
 	bool			verbose;
 	const char		*name;
 	struct followed_tally	*tally;
@@ -101,7 +109,14 @@ static bool is_entry(const struct row *row)
 	       row->fp.kind == RULE_SAME && row->ra.kind == RULE_MEMORY;
 }
 
-static enum verdict judge(const struct state *state, const struct row *row)
+/* Whether the return address and the stack pointer are where a call has left them */
+static bool is_as_called(const struct row *row)
+{
+	return row->ra.kind == RULE_MEMORY && row->ra.base == REG_CFA && row->ra.offset == -8 &&
+	       row->sp.kind == RULE_VALUE && row->sp.base == REG_CFA && !row->sp.offset;
+}
+
+static enum verdict judge(const struct state *state, const struct row *row, const struct row *ours)
 {
 	static const struct fact cfa = { .kind = VALUE_CFA };
 	static const struct fact fp = { .kind = VALUE_ENTRY, .number = GPR_BP };
@@ -109,8 +124,12 @@ static enum verdict judge(const struct state *state, const struct row *row)
 
 	has_cfa = state_has_rule(state, &row->cfa, &cfa, &knows_cfa);
 	has_fp = state_has_rule(state, &row->fp, &fp, &knows_fp);
-	if (has_cfa && has_fp)
-		return VERDICT_EQUAL;
+	if (has_cfa && has_fp && is_as_called(row))
+		return rule_equal(&row->cfa, &ours->cfa) && rule_equal(&row->fp, &ours->fp) ?
+		       VERDICT_EQUAL : VERDICT_OTHERWISE;
+	/* It may describe the frame that the code is about to switch to. */
+	if (!is_as_called(row))
+		return VERDICT_OPEN;
 	return (knows_cfa && !has_cfa) || (knows_fp && !has_fp) ? VERDICT_DIFFERING : VERDICT_OPEN;
 }
 
@@ -120,6 +139,7 @@ static void judge_insn(const struct followed *followed, void *data)
 	struct comparison *cmp = data;
 	struct judged judged = { .address = followed->address };
 	const struct row *row;
+	struct row ours;
 
 	function = function_at(cmp->cfi, followed->address);
 	if (!function || !has_rows(function))
@@ -127,18 +147,25 @@ static void judge_insn(const struct followed *followed, void *data)
 	row = row_at(cmp->cfi, function, followed->address);
 	if (row->ra.kind == RULE_UNDEFINED)
 		return;
-	if (followed->is_sure && state_row(followed->state, &judged.row))
-		judged.verdict = judge(followed->state, row);
+	if (followed->is_sure && state_row(followed->state, &ours))
+		judged.verdict = judge(followed->state, row, &ours);
+	if (judged.verdict == VERDICT_DIFFERING) {
+		judged.row = cmp->num_rows;
+		cmp->rows = grow(cmp->rows, &cmp->room_rows, cmp->num_rows, sizeof(ours));
+		cmp->rows[cmp->num_rows++] = ours;
+	}
 	cmp->judged = grow(cmp->judged, &cmp->room_judged, cmp->num_judged, sizeof(judged));
 	cmp->judged[cmp->num_judged++] = judged;
 }
 
 static int compare_judged(const void *a, const void *b)
 {
-	u64 first = ((const struct judged *)a)->address;
-	u64 second = ((const struct judged *)b)->address;
+	const struct judged *first = a, *second = b;
 
-	return first < second ? -1 : first > second;
+	if (first->address != second->address)
+		return first->address < second->address ? -1 : 1;
+	/* The worst verdict first: it is the one that counts. */
+	return (int)second->verdict - (int)first->verdict;
 }
 
 static bool is_by_sp(const struct row *row)
@@ -176,7 +203,7 @@ static bool is_contradicted(const struct insn *insn, const struct row *before,
 		by = insn->memory.offset;
 	else if (insn->writes & 1 << GPR_SP)
 		return false;
-	return after->cfa.offset - before->cfa.offset != -by;
+	return (s64)after->cfa.offset - before->cfa.offset != -by;
 }
 
 static void print_rule(const char *name, const struct rule *rule)
@@ -194,8 +221,8 @@ static void print_difference(const struct comparison *cmp, const struct judged *
 	print_rule("cfa", &row->cfa);
 	print_rule("fp", &row->fp);
 	printf(", code");
-	print_rule("cfa", &judged->row.cfa);
-	print_rule("fp", &judged->row.fp);
+	print_rule("cfa", &cmp->rows[judged->row].cfa);
+	print_rule("fp", &cmp->rows[judged->row].fp);
 	putchar('\n');
 }
 
@@ -209,6 +236,8 @@ static void count_judged(struct comparison *cmp, const struct judged *judged,
 	tally->rows++;
 	if (judged->verdict == VERDICT_EQUAL) {
 		tally->equal++;
+	} else if (judged->verdict == VERDICT_OTHERWISE) {
+		tally->otherwise++;
 	} else if (judged->verdict == VERDICT_OPEN) {
 		tally->open++;
 	} else if (contradicted) {
@@ -220,25 +249,41 @@ static void count_judged(struct comparison *cmp, const struct judged *judged,
 	}
 }
 
-/* Count the instructions of @function, and return whether its rows contradict one of them. */
-static bool count_insns(struct comparison *cmp, const struct function *function, size_t next)
+/* Whether the rows of @function contradict one of its instructions. */
+static bool function_is_contradicted(struct comparison *cmp, const struct function *function)
 {
 	u64 at = function->start, end = function->start + function->size;
 	const struct row *row, *after;
-	bool contradicted = false;
+	struct insn insn;
+
+	for (; at < end && follow_decode(cmp->follow, at, &insn); at += insn.length) {
+		row = row_at(cmp->cfi, function, at);
+		after = at + insn.length < end ? row_at(cmp->cfi, function, at + insn.length) : row;
+		if ((at + insn.length < end || insn.kind == INSN_RETURN) &&
+		    is_contradicted(&insn, row, after))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Count the instructions of @function, one after the other.  What nothing leads to is padding if
+ * it does nothing.  @next is the first that was judged there, or later.
+ */
+static void count_insns(struct comparison *cmp, const struct function *function, size_t next)
+{
+	u64 at = function->start, end = function->start + function->size;
+	bool contradicted = function_is_contradicted(cmp, function), is_judged;
 	struct insn insn;
 
 	for (; at < end && follow_decode(cmp->follow, at, &insn); at += insn.length) {
 		while (next < cmp->num_judged && cmp->judged[next].address < at)
 			next++;
-		cmp->tally->insns += insn.kind != INSN_NOTHING ||
-				     (next < cmp->num_judged && cmp->judged[next].address == at);
-		row = row_at(cmp->cfi, function, at);
-		after = at + insn.length < end ? row_at(cmp->cfi, function, at + insn.length) : row;
-		if (at + insn.length < end || insn.kind == INSN_RETURN)
-			contradicted |= is_contradicted(&insn, row, after);
+		is_judged = next < cmp->num_judged && cmp->judged[next].address == at;
+		cmp->tally->insns += is_judged || insn.kind != INSN_NOTHING;
+		if (is_judged)
+			count_judged(cmp, &cmp->judged[next], function, contradicted);
 	}
-	return contradicted;
 }
 
 static void compare_functions(struct comparison *cmp)
@@ -247,16 +292,11 @@ static void compare_functions(struct comparison *cmp)
 
 	for (size_t i = 0; i < cmp->cfi->num_functions; i++) {
 		const struct function *function = &cmp->cfi->functions[i];
-		bool contradicted;
 
-		if (!has_rows(function))
-			continue;
 		while (next < cmp->num_judged && cmp->judged[next].address < function->start)
 			next++;
-		contradicted = count_insns(cmp, function, next);
-		while (next < cmp->num_judged &&
-		       cmp->judged[next].address - function->start < function->size)
-			count_judged(cmp, &cmp->judged[next++], function, contradicted);
+		if (has_rows(function))
+			count_insns(cmp, function, next);
 	}
 }
 
@@ -284,6 +324,10 @@ const char *followed_compare(const struct object *obj, const struct cfi *cfi, bo
 	const char *error = NULL;
 
 	*tally = (struct followed_tally){ };
+	if (obj->detached) {
+		follow_free(cmp.follow);
+		return NULL;
+	}
 	for (size_t i = 0; i < cfi->num_functions; i++)
 		if (has_rows(&cfi->functions[i]) &&
 		    is_entry(&cfi->rows[cfi->functions[i].first_row]))
@@ -297,6 +341,7 @@ const char *followed_compare(const struct object *obj, const struct cfi *cfi, bo
 		error = "following its code takes too long";
 	}
 	free(cmp.judged);
+	free(cmp.rows);
 	follow_free(cmp.follow);
 	return error;
 }

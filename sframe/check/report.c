@@ -31,6 +31,7 @@ void followed_add(struct followed_tally *to, const struct followed_tally *from)
 	to->insns += from->insns;
 	to->rows += from->rows;
 	to->equal += from->equal;
+	to->otherwise += from->otherwise;
 	to->open += from->open;
 	to->refuted += from->refuted;
 	to->differing += from->differing;
@@ -104,12 +105,12 @@ static void print_followed(const struct followed_tally *followed, enum report_fo
 {
 	if (!followed->insns)
 		return;
-	printf("%scode %llu instructions, followed %llu (%.3f %%): equal %llu, not known %llu, ",
+	printf("%scode %llu instructions, followed %llu (%.3f %%): equal %llu, by other rules %llu, ",
 	       form == REPORT_LINE ? " " : "  ", as_ull(followed->insns), as_ull(followed->rows),
 	       percent(followed->rows, followed->insns), as_ull(followed->equal),
-	       as_ull(followed->open));
-	printf("errors of .eh_frame %llu, differing %llu%s", as_ull(followed->refuted),
-	       as_ull(followed->differing), form == REPORT_LINE ? "" : "\n");
+	       as_ull(followed->otherwise));
+	printf("not known %llu, errors of .eh_frame %llu, differing %llu%s", as_ull(followed->open),
+	       as_ull(followed->refuted), as_ull(followed->differing), form == REPORT_LINE ? "" : "\n");
 }
 
 static void print_line(const char *name, const struct report *report)

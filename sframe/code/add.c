@@ -102,42 +102,61 @@ static void enter_symbols(struct adding *adding, Elf_Scn *scn)
 
 static void enter_all_symbols(struct adding *adding)
 {
+	u64 left = adding->obj->file_size;
 	Elf_Scn *scn = NULL;
 	GElf_Shdr shdr;
 
-	while ((scn = elf_nextscn(adding->obj->elf, scn)))
-		if (gelf_getshdr(scn, &shdr) &&
-		    (shdr.sh_type == SHT_SYMTAB || shdr.sh_type == SHT_DYNSYM))
-			enter_symbols(adding, scn);
+	while ((scn = elf_nextscn(adding->obj->elf, scn))) {
+		if (!gelf_getshdr(scn, &shdr) ||
+		    (shdr.sh_type != SHT_SYMTAB && shdr.sh_type != SHT_DYNSYM) ||
+		    shdr.sh_size > left)
+			continue;
+		/* libelf copies each; sections may share their bytes. */
+		left -= shdr.sh_size;
+		enter_symbols(adding, scn);
+	}
 }
 
-/* Whether an instruction of @function begins at @address */
-static bool is_insn(struct adding *adding, const struct function *function, u64 address)
+/* Whether an instruction begins at @address.  *@at is that of another one before it; moves on. */
+static bool is_insn(struct adding *adding, u64 *at, u64 address)
 {
-	u64 at = function->start;
 	struct insn insn;
 
-	while (at < address && follow_decode(adding->follow, at, &insn))
-		at += insn.length;
-	return at == address;
+	while (*at < address && follow_decode(adding->follow, *at, &insn))
+		*at += insn.length;
+	return *at == address;
 }
 
-/* Find direct calls from functions that .eh_frame describes. */
-static void enter_callees_of(struct adding *adding, const struct function *function)
+/* Find direct calls from code that .eh_frame describes, up to @end. */
+static void enter_callees_of(struct adding *adding, u64 start, u64 end)
 {
-	u64 at = function->start, end = at + function->size, left;
-	const u8 *code = follow_bytes(adding->follow, at, &left);
+	u64 insn = start, left;
+	const u8 *code = follow_bytes(adding->follow, start, &left);
 	s32 offset;
 
-	if (!code || left < function->size)
+	if (!code || left < end - start)
 		return;
-	for (; end - at >= CALL_SIZE; at++, code++) {
+	for (; end - start >= CALL_SIZE; start++, code++) {
 		if (*code != CALL)
 			continue;
 		memcpy(&offset, code + 1, sizeof(offset));
-		if (follow_is_within(adding->follow, at + CALL_SIZE + offset) &&
-		    is_insn(adding, function, at))
-			follow_enter(adding->follow, at + CALL_SIZE + offset);
+		if (follow_is_within(adding->follow, start + CALL_SIZE + offset) &&
+		    is_insn(adding, &insn, start))
+			follow_enter(adding->follow, start + CALL_SIZE + offset);
+	}
+}
+
+static void enter_all_callees(struct adding *adding, size_t num_functions)
+{
+	const struct function *functions = adding->cfi->functions;
+
+	for (size_t i = 0; i < num_functions; i++) {
+		u64 end = functions[i].start + functions[i].size;
+
+		/* Damaged entries may overlap. */
+		if (i + 1 < num_functions && functions[i + 1].start < end)
+			end = functions[i + 1].start;
+		enter_callees_of(adding, functions[i].start, end);
 	}
 }
 
@@ -283,11 +302,10 @@ bool code_add(const struct object *obj, struct cfi *cfi)
 		return true;
 	}
 	adding.follow = follow_new(obj, &adding.limits);
-	if (gelf_getehdr(obj->elf, &ehdr))
+	if (gelf_getehdr(obj->elf, &ehdr) && ehdr.e_entry)
 		follow_start(adding.follow, ehdr.e_entry);
 	enter_all_symbols(&adding);
-	for (size_t i = 0; i < num_functions; i++)
-		enter_callees_of(&adding, &cfi->functions[i]);
+	enter_all_callees(&adding, num_functions);
 	good = follow_run(adding.follow);
 	for (size_t i = 0; good && i < adding.limits.count; i++)
 		guess(&adding, adding.limits.at[i].start, adding.limits.at[i].end);

@@ -17,6 +17,9 @@
 /* How often an instruction may be decoded, on average over the text */
 #define MAX_VISITS	16
 #define MAX_TABLE	4096
+/* More than any program has */
+#define MAX_PARTS	64
+#define MAX_EDGES	(NONE - 1)
 #define NONE		UINT32_MAX
 
 /**
@@ -26,12 +29,14 @@
  * @bytes:	The bytes.
  * @seen:	A bit for each byte that begins an instruction which some way leads to; NULL if
  *		the bytes cannot be executed.
+ * @certain:	Those that are no guess, likewise.
  */
 struct part {
 	u64		vaddr;
 	u64		size;
 	const u8	*bytes;
 	u8		*seen;
+	u8		*certain;
 };
 
 /**
@@ -128,10 +133,12 @@ struct follow {
 
 static void add_part(struct follow *follow, const struct object *obj, const GElf_Phdr *phdr)
 {
+	struct part *part;
 	Elf_Data *data;
 
+	/* libelf copies each; segments may share their bytes. */
 	if (phdr->p_type != PT_LOAD || !phdr->p_filesz || phdr->p_offset > obj->file_size ||
-	    phdr->p_filesz > obj->file_size - phdr->p_offset)
+	    phdr->p_filesz > obj->file_size - phdr->p_offset || follow->num_parts == MAX_PARTS)
 		return;
 	data = elf_getdata_rawchunk(obj->elf, phdr->p_offset, phdr->p_filesz, ELF_T_BYTE);
 	if (!data || !data->d_buf || data->d_size != phdr->p_filesz)
@@ -145,8 +152,9 @@ static void add_part(struct follow *follow, const struct object *obj, const GElf
 	};
 	if (!(phdr->p_flags & PF_X))
 		return;
-	follow->parts[follow->num_parts - 1].seen =
-		require_memory(calloc(phdr->p_filesz / 8 + 1, 1));
+	part = &follow->parts[follow->num_parts - 1];
+	part->seen = require_memory(calloc(phdr->p_filesz / 8 + 1, 1));
+	part->certain = require_memory(calloc(phdr->p_filesz / 8 + 1, 1));
 	follow->budget += MAX_VISITS * phdr->p_filesz;
 }
 
@@ -205,14 +213,16 @@ static void add_ends(struct follow *follow, const struct object *obj, const GElf
 
 static void find_ends(struct follow *follow, const struct object *obj)
 {
+	u64 left = obj->file_size;
 	Elf_Scn *scn = NULL;
 	Elf_Data *data;
 	GElf_Shdr shdr;
 
 	while ((scn = elf_nextscn(obj->elf, scn))) {
 		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type != SHT_RELA ||
-		    !(shdr.sh_flags & SHF_ALLOC))
+		    !(shdr.sh_flags & SHF_ALLOC) || shdr.sh_size > left)
 			continue;
+		left -= shdr.sh_size;
 		data = elf_getdata(scn, NULL);
 		if (data)
 			add_ends(follow, obj, &shdr, data);
@@ -271,8 +281,10 @@ struct follow *follow_new(const struct object *obj, const struct ranges *limits)
  */
 void follow_free(struct follow *follow)
 {
-	for (size_t i = 0; i < follow->num_parts; i++)
+	for (size_t i = 0; i < follow->num_parts; i++) {
 		free(follow->parts[i].seen);
+		free(follow->parts[i].certain);
+	}
 	for (size_t i = 0; i < follow->num_blocks; i++)
 		free(follow->blocks[i].facts);
 	free(follow->parts);
@@ -322,12 +334,22 @@ bool follow_has_seen(const struct follow *follow, u64 address)
 	return part && part->seen[at / 8] & 1 << at % 8;
 }
 
-static void see(struct follow *follow, u64 address)
+static void see(struct follow *follow, u64 address, bool is_guess)
 {
 	const struct part *part = part_at(follow, address, true);
 	u64 at = address - part->vaddr;
 
 	part->seen[at / 8] |= 1 << at % 8;
+	if (!is_guess)
+		part->certain[at / 8] |= 1 << at % 8;
+}
+
+static bool is_certain(const struct follow *follow, u64 address)
+{
+	const struct part *part = part_at(follow, address, true);
+	u64 at = address - part->vaddr;
+
+	return part->certain[at / 8] & 1 << at % 8;
 }
 
 /**
@@ -472,6 +494,10 @@ static void add_edge(struct follow *follow, u32 *list, u32 block)
 	for (u32 at = *list, left = 4; at != NONE && left; at = follow->edges[at].next, left--)
 		if (follow->edges[at].block == block)
 			return;
+	if (follow->num_edges == MAX_EDGES) {
+		follow->budget = 0;
+		return;
+	}
 	follow->edges = grow(follow->edges, &follow->room_edges, follow->num_edges,
 			     sizeof(*follow->edges));
 	follow->edges[follow->num_edges] = (struct edge){ block, *list };
@@ -573,7 +599,7 @@ void follow_start(struct follow *follow, u64 address)
 
 	state_start(&state);
 	if (!find_block(follow, address) && follow_is_within(follow, address))
-		add_block(follow, address, &state);
+		add_block(follow, address, &state)->is_entry = true;
 }
 
 /* Whether ways with these states, of which one at least has the CFA, cannot meet. */
@@ -633,8 +659,14 @@ static void lead_to(struct follow *follow, u32 from, u64 address, const struct s
 	bool is_guess = follow->blocks[from].is_guess;
 
 	if (!block && !follow_is_within(follow, address)) {
-		leave_function(follow, from, state);
+		if (!is_weak && !follow->blocks[from].is_weak)
+			leave_function(follow, from, state);
 		set_returns(follow, from);
+		return;
+	}
+	if (!block && is_guess && is_certain(follow, address)) {
+		/* Amid a block, whose state there is not known here */
+		group_of(follow, from)->is_bad = true;
 		return;
 	}
 	if (!block) {
@@ -702,16 +734,18 @@ static void jump_indirectly(struct follow *follow, u32 from, const struct insn *
 		set_returns(follow, from);
 		return;
 	}
-	for (u32 i = 0; i < table.count; i++)
+	for (u32 i = 0; i < table.count && follow->budget; i++) {
+		follow->budget--;
 		if (table_target(follow, &table, i, &target))
 			lead_to(follow, from, target, state, false);
+	}
 }
 
 /* Go on behind a call if the function called returns on some way. */
 static void follow_call(struct follow *follow, u32 from, const struct insn *insn, u64 next,
 			struct state *state)
 {
-	struct block *callee = insn->has_target && insn->target != next ?
+	struct block *callee = insn->has_target ?
 			       enter(follow, insn->target, follow->blocks[from].is_guess) : NULL;
 
 	if (callee)
@@ -749,7 +783,7 @@ static bool leave_block(struct follow *follow, u32 from, const struct insn *insn
 		follow_call(follow, from, insn, next, state);
 		return true;
 	case INSN_RETURN:
-		if (state_is_left(state))
+		if (state_is_left(state) && !insn->value)
 			group_of(follow, from)->is_good = true;
 		else
 			group_of(follow, from)->is_bad = true;
@@ -762,6 +796,12 @@ static bool leave_block(struct follow *follow, u32 from, const struct insn *insn
 	}
 }
 
+/* Whether a block that has come to @address goes on there */
+static bool goes_on(struct follow *follow, u64 address)
+{
+	return !find_block(follow, address) && follow_is_within(follow, address);
+}
+
 static void follow_block(struct follow *follow, u32 index)
 {
 	u64 address = follow->blocks[index].start;
@@ -771,19 +811,20 @@ static void follow_block(struct follow *follow, u32 index)
 	get_state(&follow->blocks[index], &state);
 	follow->blocks[index].is_queued = false;
 	while (follow->budget) {
-		if (!follow_decode(follow, address, &insn)) {
+		follow->budget--;
+		if (!follow_decode(follow, address, &insn) ||
+		    !follow_is_within(follow, address + insn.length - 1)) {
 			/* Nobody knows what happens there. */
 			group_of(follow, index)->is_bad = true;
 			set_returns(follow, index);
 			return;
 		}
-		follow->budget--;
-		see(follow, address);
+		see(follow, address, follow->blocks[index].is_guess);
 		if (leave_block(follow, index, &insn, address, &state))
 			return;
 		state_step(&state, &insn);
 		address += insn.length;
-		if (find_block(follow, address)) {
+		if (!goes_on(follow, address)) {
 			lead_to(follow, index, address, &state, false);
 			return;
 		}
@@ -820,15 +861,19 @@ bool follow_run(struct follow *follow)
 
 	/*
 	 * A block that begins amid another was not there when that was followed, so follow all
-	 * once more until no state changes.
+	 * once more until no state changes.  What groups do counts by the last states only.
 	 */
 	do {
 		run_queue(follow);
 		count = follow->num_blocks;
+		for (u32 i = 0; i < count; i++) {
+			follow->blocks[i].is_bad = false;
+			follow->blocks[i].is_good = false;
+		}
 		for (u32 i = 0; i < count && follow->budget; i++)
 			follow_block(follow, i);
 	} while ((follow->num_queue || follow->num_blocks != count) && follow->budget);
-	return follow->budget;
+	return follow->budget || !follow->num_blocks;
 }
 
 static bool is_sure(struct follow *follow, u32 index)
@@ -864,7 +909,7 @@ void follow_for_each(struct follow *follow, follow_each *each, void *data)
 				break;
 			state_step(&state, &insn);
 			now.address += insn.length;
-			if (find_block(follow, now.address))
+			if (!goes_on(follow, now.address))
 				break;
 		}
 	}

@@ -6,6 +6,9 @@
 
 #include "code/insn.h"
 
+/* No processor's state is larger. */
+#define MAX_XSAVE	0x10000
+
 /* An instruction as Zydis has it */
 struct decoded {
 	ZydisDecodedInstruction	insn;
@@ -24,6 +27,7 @@ static u8 gpr_of(ZydisRegister reg)
 static bool is_register(const ZydisDecodedOperand *op, unsigned int bits)
 {
 	return op->type == ZYDIS_OPERAND_TYPE_REGISTER && op->size == bits &&
+	       op->visibility != ZYDIS_OPERAND_VISIBILITY_HIDDEN &&
 	       gpr_of(op->reg.value) != GPR_NONE;
 }
 
@@ -31,6 +35,12 @@ static bool is_register(const ZydisDecodedOperand *op, unsigned int bits)
 static bool is_whole(const ZydisDecodedOperand *op)
 {
 	return is_register(op, 64);
+}
+
+/* The second byte of a register */
+static bool is_high(const ZydisDecodedOperand *op)
+{
+	return op->reg.value >= ZYDIS_REGISTER_AH && op->reg.value <= ZYDIS_REGISTER_BH;
 }
 
 static bool is_immediate(const ZydisDecodedOperand *op)
@@ -64,6 +74,10 @@ static void set_memory(struct insn *insn, const struct decoded *in, const ZydisD
 		.is_written = op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE,
 		.offset = op->mem.disp.value,
 	};
+	/* How much it writes depends on the processor. */
+	if (in->insn.meta.category == ZYDIS_CATEGORY_XSAVE ||
+	    in->insn.meta.category == ZYDIS_CATEGORY_XSAVEOPT)
+		memory->size = MAX_XSAVE;
 	if (op->mem.base == ZYDIS_REGISTER_RIP)
 		memory->offset += in->address + in->insn.length;
 	/* A vector of addresses, or a string of unknown length */
@@ -144,6 +158,7 @@ static void decode_move(struct insn *insn, const struct decoded *in)
 		insn->to = gpr_of(to->reg.value);
 	if (from->type == ZYDIS_OPERAND_TYPE_REGISTER)
 		insn->from = gpr_of(from->reg.value);
+	insn->size = to->size / 8;
 	insn->value = to->size == 32 ? (s64)(u32)from->imm.value.s : from->imm.value.s;
 	if (insn->kind == INSN_SET && insn->to == GPR_NONE)
 		insn->kind = INSN_OTHER;
@@ -154,8 +169,9 @@ static void decode_extend(struct insn *insn, const struct decoded *in)
 	const ZydisDecodedOperand *to = &in->op[0], *from = &in->op[1];
 
 	insn->to = gpr_of(to->reg.value);
-	if (from->type == ZYDIS_OPERAND_TYPE_REGISTER && to->size >= 32) {
+	if (from->type == ZYDIS_OPERAND_TYPE_REGISTER && to->size >= 32 && !is_high(from)) {
 		insn->kind = INSN_EXTEND;
+		insn->size = from->size / 8;
 		insn->from = gpr_of(from->reg.value);
 	} else if (from->type == ZYDIS_OPERAND_TYPE_MEMORY && to->size >= 32) {
 		insn->kind = INSN_LOAD_PART;
@@ -186,7 +202,10 @@ static void decode_sum(struct insn *insn, const struct decoded *in)
 		return;
 	insn->value = from->imm.value.s;
 	if (name == ZYDIS_MNEMONIC_CMP) {
+		if (is_high(to))
+			return;
 		insn->kind = INSN_COMPARE;
+		insn->size = to->size / 8;
 		insn->from = insn->to;
 	} else if (name == ZYDIS_MNEMONIC_AND && to->size >= 32) {
 		insn->kind = INSN_AND;
@@ -256,6 +275,7 @@ static void decode_by_name(struct insn *insn, const struct decoded *in)
 		insn->kind = INSN_EXTEND;
 		insn->to = GPR_AX;
 		insn->from = GPR_AX;
+		insn->size = 4;
 		break;
 	case ZYDIS_MNEMONIC_LEA:
 		if (is_whole(&in->op[0])) {
@@ -277,11 +297,13 @@ static void decode_by_name(struct insn *insn, const struct decoded *in)
 		set_target(insn, in);
 		break;
 	case ZYDIS_MNEMONIC_LEAVE:
-		insn->kind = INSN_LEAVE;
+		if (in->insn.operand_width == 64)
+			insn->kind = INSN_LEAVE;
 		break;
 	case ZYDIS_MNEMONIC_ENTER:
 		/* With display pointers, nobody uses it. */
-		insn->kind = in->op[1].imm.value.u ? INSN_STOP : INSN_ENTER;
+		if (in->insn.operand_width == 64 && !in->op[1].imm.value.u)
+			insn->kind = INSN_ENTER;
 		insn->value = in->op[0].imm.value.u;
 		break;
 	case ZYDIS_MNEMONIC_HLT:
@@ -322,14 +344,18 @@ bool insn_decode(struct insn *insn, const u8 *bytes, size_t left, u64 address)
 	set_effects(insn, &in);
 	switch (in.insn.meta.category) {
 	case ZYDIS_CATEGORY_CALL:
-		insn->kind = INSN_CALL;
 		set_target(insn, &in);
+		/* To the next instruction, it only pushes that address. */
+		insn->kind = insn->has_target && insn->target == address + insn->length ?
+			     INSN_PUSH : INSN_CALL;
 		break;
 	case ZYDIS_CATEGORY_COND_BR:
 		decode_branch(insn, &in);
 		break;
 	case ZYDIS_CATEGORY_RET:
 		insn->kind = INSN_RETURN;
+		if (is_immediate(&in.op[0]))
+			insn->value = in.op[0].imm.value.u;
 		break;
 	case ZYDIS_CATEGORY_SYSCALL:
 	case ZYDIS_CATEGORY_INTERRUPT:

@@ -37,7 +37,7 @@ enum insn_kind {
 	INSN_CALL,		/* to @target, if @has_target */
 	INSN_JUMP,		/* to @target, if @has_target; else to @from, or as @memory says */
 	INSN_BRANCH,		/* to @target or the next instruction */
-	INSN_RETURN,
+	INSN_RETURN,		/* and pops @value bytes of arguments */
 	INSN_STOP,		/* execution does not go on */
 };
 
@@ -77,6 +77,7 @@ struct memory {
  * @length:	Its length in bytes.
  * @to:		The register that @kind writes.
  * @from:	The register that @kind reads.
+ * @size:	How many bytes of @from INSN_EXTEND and INSN_COMPARE read, from the lowest one on.
  * @writes:	A bit for each general register that it writes.
  * @sets_flags:	It changes flags.
  * @has_target:	@target is known.
@@ -90,6 +91,7 @@ struct insn {
 	u8		length;
 	u8		to;
 	u8		from;
+	u8		size;
 	u16		writes;
 	bool		sets_flags;
 	bool		has_target;

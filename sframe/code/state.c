@@ -73,8 +73,9 @@ static void note(struct state *state, u8 place, s32 where, const struct fact *va
 	}
 	copy = *value;
 	forget(state, place, where);
+	/* Registers come first, and matter most. */
 	if (state->num_facts == STATE_MAX_FACTS)
-		return;
+		forget_at(state, STATE_MAX_FACTS - 1);
 	at = find_place(state, place, where);
 	memmove(&state->facts[at + 1], &state->facts[at],
 		(state->num_facts - at) * sizeof(state->facts[0]));
@@ -99,15 +100,24 @@ const struct fact *state_register(const struct state *state, u8 reg)
 	return reg == GPR_NONE ? NULL : find(state, PLACE_REGISTER, reg);
 }
 
+/* What stands for @size bytes of a register, or of memory at an offset from it */
+static s32 part_of(u8 reg, u32 size)
+{
+	return reg + NUM_GPRS * size;
+}
+
 /* The register's value changes, and what it was compared with or addressed no longer matters. */
 static void set_register(struct state *state, u8 reg, const struct fact *value)
 {
 	if (reg == GPR_NONE)
 		return;
 	note(state, PLACE_REGISTER, reg, value);
-	forget(state, PLACE_MEMORY, reg);
-	forget(state, PLACE_COMPARED, reg);
-	forget(state, PLACE_COMPARED_MEMORY, reg);
+	for (u32 size = 1; size <= WORD; size *= 2) {
+		forget(state, PLACE_PART, part_of(reg, size));
+		forget(state, PLACE_MEMORY, part_of(reg, size));
+		forget(state, PLACE_COMPARED, part_of(reg, size));
+		forget(state, PLACE_COMPARED_MEMORY, part_of(reg, size));
+	}
 }
 
 /* Forget all facts from this kind of place on. */
@@ -232,9 +242,15 @@ static void pop(struct state *state, u8 to)
 static void align(struct state *state)
 {
 	static const struct fact aligned = { .kind = VALUE_ALIGNED };
+	const struct fact *sp = state_register(state, GPR_SP);
+	s64 top = sp && sp->kind == VALUE_CFA ? sp->number : 0;
 
 	for (u32 i = 0; i < state->num_facts;) {
-		if (state->facts[i].place == PLACE_ALIGNED || state->facts[i].kind == VALUE_ALIGNED)
+		const struct fact *fact = &state->facts[i];
+
+		/* What is below the old one may be overwritten by way of the new one. */
+		if (fact->place == PLACE_ALIGNED || fact->kind == VALUE_ALIGNED ||
+		    (fact->place == PLACE_CFA && fact->where < top))
 			forget_at(state, i);
 		else
 			i++;
@@ -320,7 +336,8 @@ static void load(struct state *state, const struct insn *insn)
 static void load_part(struct state *state, const struct insn *insn)
 {
 	const struct memory *memory = &insn->memory;
-	const struct fact *known = find(state, PLACE_MEMORY, memory->base);
+	const struct fact *known = find(state, PLACE_MEMORY,
+					part_of(memory->base, memory->size));
 	struct fact value = { };
 
 	if (known && known->number == memory->offset && memory->index == GPR_NONE &&
@@ -334,7 +351,9 @@ static void load_part(struct state *state, const struct insn *insn)
 /* Parts of a register keep a bound or an offset, but not an address. */
 static void extend(struct state *state, const struct insn *insn)
 {
-	const struct fact *from = state_register(state, insn->from);
+	const struct fact *from = insn->size < 4 ?
+		find(state, PLACE_PART, part_of(insn->from, insn->size)) :
+		state_register(state, insn->from);
 	struct fact copy = { };
 
 	if (from && (from->kind == VALUE_BELOW || from->kind == VALUE_OFFSET))
@@ -381,7 +400,7 @@ static void call(struct state *state)
 		const struct fact *fact = &state->facts[i];
 
 		if ((fact->place == PLACE_REGISTER && CALLER_SAVED & 1 << fact->where) ||
-		    fact->place >= PLACE_MEMORY ||
+		    fact->place >= PLACE_PART ||
 		    (sp && fact->place == place && fact->where < top))
 			forget_at(state, i);
 		else
@@ -440,10 +459,10 @@ static void compare(struct state *state, const struct insn *insn)
 	if (insn->value < 0 || insn->value >= MAX_TABLE)
 		return;
 	if (insn->from != GPR_NONE) {
-		note(state, PLACE_COMPARED, insn->from, &bound);
+		note(state, PLACE_COMPARED, part_of(insn->from, insn->size), &bound);
 	} else if (memory->is_known && memory->base != GPR_NONE && memory->index == GPR_NONE) {
 		bound.number = memory->offset;
-		note(state, PLACE_COMPARED_MEMORY, memory->base, &bound);
+		note(state, PLACE_COMPARED_MEMORY, part_of(memory->base, memory->size), &bound);
 	}
 }
 
@@ -536,6 +555,7 @@ void state_branch(struct state *state, const struct insn *insn, bool taken)
 	const struct fact *fact, *known;
 	struct fact below;
 	bool is_below, or_equal;
+	u8 reg;
 
 	if (!state->num_facts || condition == CONDITION_OTHER)
 		return;
@@ -553,9 +573,14 @@ void state_branch(struct state *state, const struct insn *insn, bool taken)
 		return;
 	}
 	below.number = 1;
-	known = state_register(state, fact->where);
+	reg = fact->where % NUM_GPRS;
+	if (fact->where < part_of(0, 4)) {
+		note(state, PLACE_PART, fact->where, &below);
+		return;
+	}
+	known = state_register(state, reg);
 	if (!known || (known->kind == VALUE_BELOW && known->count > below.count))
-		note(state, PLACE_REGISTER, fact->where, &below);
+		note(state, PLACE_REGISTER, reg, &below);
 }
 
 /**
@@ -805,6 +830,10 @@ bool state_has_rule(const struct state *state, const struct rule *rule, const st
 	case RULE_MEMORY:
 		base = rule->base == REG_CFA ? &cfa :
 			state_register(state, gpr_of_dwarf(rule->base));
+		/* What the caller had in a register leads nowhere in this frame. */
+		*known = base && base->kind == VALUE_ENTRY;
+		if (*known)
+			return false;
 		result = base ? sum(base, rule->offset) : result;
 		if (rule->kind == RULE_MEMORY) {
 			base = word_at(state, &result);

@@ -24,9 +24,10 @@ enum place_kind {
 	PLACE_REGISTER,		/* register @where */
 	PLACE_CFA,		/* the word at the CFA + @where */
 	PLACE_ALIGNED,		/* the word at the aligned stack pointer + @where */
-	PLACE_MEMORY,		/* up to a word at register @where + @number */
-	PLACE_COMPARED,		/* register @where was compared last, with @count */
-	PLACE_COMPARED_MEMORY,	/* memory at register @where + @number was */
+	PLACE_PART,		/* the lowest bytes of a register: see part_of() */
+	PLACE_MEMORY,		/* memory at a register + @number, likewise */
+	PLACE_COMPARED,		/* a part of a register was compared last, with @count */
+	PLACE_COMPARED_MEMORY,	/* memory was, as PLACE_MEMORY has it */
 };
 
 /**
