@@ -102,11 +102,21 @@ static const struct row *row_at(const struct cfi *cfi, const struct function *fu
 	return &rows[low];
 }
 
-/* Whether the row is that of a function's first instruction */
-static bool is_entry(const struct row *row)
+/*
+ * Whether @function is entered at its start.  Another part of a function has other rules there,
+ * but for a nop that keeps what handles exceptions from being at offset 0.
+ */
+static bool is_entered(struct follow *follow, const struct cfi *cfi,
+		       const struct function *function)
 {
-	return row->cfa.kind == RULE_VALUE && row->cfa.base == REG_SP && row->cfa.offset == 8 &&
-	       row->fp.kind == RULE_SAME && row->ra.kind == RULE_MEMORY;
+	const struct row *row = &cfi->rows[function->first_row];
+	struct insn insn;
+
+	if (!has_rows(function) || row->cfa.kind != RULE_VALUE || row->cfa.base != REG_SP ||
+	    row->cfa.offset != 8 || row->fp.kind != RULE_SAME || row->ra.kind != RULE_MEMORY)
+		return false;
+	return !follow_decode(follow, function->start, &insn) || insn.kind != INSN_NOTHING ||
+	       insn.length != 1 || function->num_rows < 2 || row[1].start != 1;
 }
 
 /* Whether the return address and the stack pointer are where a call has left them */
@@ -329,8 +339,7 @@ const char *followed_compare(const struct object *obj, const struct cfi *cfi, bo
 		return NULL;
 	}
 	for (size_t i = 0; i < cfi->num_functions; i++)
-		if (has_rows(&cfi->functions[i]) &&
-		    is_entry(&cfi->rows[cfi->functions[i].first_row]))
+		if (is_entered(cmp.follow, cfi, &cfi->functions[i]))
 			follow_enter(cmp.follow, cfi->functions[i].start);
 	if (follow_run(cmp.follow)) {
 		follow_for_each(cmp.follow, judge_insn, &cmp);
