@@ -183,10 +183,18 @@ static bool is_by_sp(const struct row *row)
 	return row->cfa.kind == RULE_VALUE && row->cfa.base == REG_SP;
 }
 
+/* Whether a rule stays the same that uses the frame pointer */
+static bool is_by_same_fp(const struct rule *before, const struct rule *after)
+{
+	return (before->kind == RULE_VALUE || before->kind == RULE_MEMORY) &&
+	       before->base == REG_FP && rule_equal(before, after);
+}
+
 /*
  * Whether rows before and after an instruction contradict it.  A caller's stack pointer stays
  * where it is, a function returns by the word below it, and a register that is written does not
- * keep its value.
+ * keep its value, nor do rules that use it.  In epilogues that have restored the frame pointer
+ * already, compilers describe it wrongly.
  */
 static bool is_contradicted(const struct insn *insn, const struct row *before,
 			    const struct row *after)
@@ -199,6 +207,9 @@ static bool is_contradicted(const struct insn *insn, const struct row *before,
 		return false;
 	if (before->fp.kind == RULE_SAME && after->fp.kind == RULE_SAME &&
 	    insn->kind != INSN_POP && insn->kind != INSN_LOAD && insn->writes & 1 << GPR_BP)
+		return true;
+	if (insn->writes & 1 << GPR_BP && (is_by_same_fp(&before->cfa, &after->cfa) ||
+					   is_by_same_fp(&before->fp, &after->fp)))
 		return true;
 	if (!is_by_sp(before) || !is_by_sp(after))
 		return false;
