@@ -105,12 +105,15 @@ static void print_followed(const struct followed_tally *followed, enum report_fo
 {
 	if (!followed->insns)
 		return;
-	printf("%scode %llu instructions, followed %llu (%.3f %%): equal %llu, by other rules %llu, ",
+	printf("%scode %llu instructions, followed %llu (%.3f %%): ",
 	       form == REPORT_LINE ? " " : "  ", as_ull(followed->insns), as_ull(followed->rows),
-	       percent(followed->rows, followed->insns), as_ull(followed->equal),
-	       as_ull(followed->otherwise));
-	printf("not known %llu, errors of .eh_frame %llu, differing %llu%s", as_ull(followed->open),
-	       as_ull(followed->refuted), as_ull(followed->differing), form == REPORT_LINE ? "" : "\n");
+	       percent(followed->rows, followed->insns));
+	printf("equal %llu, by other rules %llu, not known %llu, ", as_ull(followed->equal),
+	       as_ull(followed->otherwise), as_ull(followed->open));
+	printf("errors of .eh_frame %llu, differing %llu", as_ull(followed->refuted),
+	       as_ull(followed->differing));
+	if (form != REPORT_LINE)
+		putchar('\n');
 }
 
 static void print_line(const char *name, const struct report *report)

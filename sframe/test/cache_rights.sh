@@ -266,7 +266,7 @@ reader_that_attempts_more_is_killed() {
 	echo "attempts: ${attempts[*]}"
 	for what in "${attempts[@]}"; do
 		rm -rf "$OUT/cache"
-		status 1 attempt $what timeout 60 "$SFRAME" cache --cache-dir "$OUT/cache" \
+		status 1 attempt "$what" timeout 60 "$SFRAME" cache --cache-dir "$OUT/cache" \
 			"$OUT/programs" > "$OUT/cache.out" 2> "$OUT/cache.err"
 		has "$OUT/cache.err" "programs/Os: its reader was killed: it made a system call"
 		has "$OUT/cache.out" "5 failed"
