@@ -24,7 +24,7 @@ make_root() {
 	local root=$1 names
 
 	mapfile -t names < <(with_dependencies dpkg dash bash coreutils util-linux tar sed grep \
-		diffutils libc-bin init-system-helpers perl-base libdw1t64 procps)
+		diffutils libc-bin init-system-helpers perl-base libdw1t64 libzydis4.1 procps)
 	mkdir -p "$root"/{dev,proc,run,tmp,usr/bin,usr/sbin,usr/lib,usr/lib64,etc/sysctl.d} \
 		"$root"/var/{cache,log,lib/dpkg/{info,updates,triggers}}
 	ln -s usr/bin usr/sbin usr/lib usr/lib64 "$root/"
