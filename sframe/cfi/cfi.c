@@ -33,6 +33,53 @@ void cfi_add_function(struct cfi *cfi, const struct function *function)
 	cfi->functions[cfi->num_functions++] = *function;
 }
 
+static int compare_functions(const void *a, const void *b)
+{
+	const struct function *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	if (x->debug != y->debug)
+		return x->debug - y->debug;
+	return (x->first_row > y->first_row) - (x->first_row < y->first_row);
+}
+
+/**
+ * cfi_sort() - sort the functions by start
+ * @cfi:	Where they are.
+ */
+void cfi_sort(struct cfi *cfi)
+{
+	if (cfi->num_functions)
+		qsort(cfi->functions, cfi->num_functions, sizeof(*cfi->functions),
+		      compare_functions);
+}
+
+/**
+ * cfi_find() - find the function at an address
+ * @functions:	Functions, sorted by start.
+ * @count:	Their number.
+ * @address:	The address.
+ *
+ * Return: the last function that starts at or before the address, if it reaches that; or NULL.
+ */
+const struct function *cfi_find(const struct function *functions, size_t count, u64 address)
+{
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (functions[mid].start <= address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (!low || address - functions[low - 1].start >= functions[low - 1].size)
+		return NULL;
+	return &functions[low - 1];
+}
+
 /**
  * cfi_free() - free what cfi_read() filled in
  * @cfi:	What to free; not the structure itself.

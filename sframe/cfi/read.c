@@ -264,49 +264,13 @@ static void read_section(struct reading *rd)
 	}
 }
 
-static int compare_functions(const void *a, const void *b)
-{
-	const struct function *x = a, *y = b;
-
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	if (x->debug != y->debug)
-		return x->debug - y->debug;
-	return (x->first_row > y->first_row) - (x->first_row < y->first_row);
-}
-
-static bool is_covered(const struct function *functions, size_t count,
-		       u64 address)
-{
-	size_t low = 0, high = count;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (functions[mid].start <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low && address - functions[low - 1].start <
-		      functions[low - 1].size;
-}
-
-static void sort_functions(struct cfi *cfi)
-{
-	if (cfi->num_functions)
-		qsort(cfi->functions, cfi->num_functions,
-		      sizeof(*cfi->functions), compare_functions);
-}
-
 /* In some builds, .debug_frame repeats .eh_frame: keep new functions, count the others. */
 static void drop_known(struct cfi *cfi, size_t known)
 {
 	size_t kept = known;
 
 	for (size_t i = known; i < cfi->num_functions; i++)
-		if (!is_covered(cfi->functions, known,
-				cfi->functions[i].start))
+		if (!cfi_find(cfi->functions, known, cfi->functions[i].start))
 			cfi->functions[kept++] = cfi->functions[i];
 	cfi->repeated = cfi->num_functions - kept;
 	cfi->num_functions = kept;
@@ -346,7 +310,7 @@ bool cfi_read(const struct object *obj, struct cfi *cfi)
 		rd.section = &obj->eh_frame;
 		rd.eh_frame = true;
 		read_section(&rd);
-		sort_functions(cfi);
+		cfi_sort(cfi);
 	}
 	known = cfi->num_functions;
 	if (obj->debug_frame.data && !cfi->error) {
@@ -356,7 +320,7 @@ bool cfi_read(const struct object *obj, struct cfi *cfi)
 		rd.next_cie = 0;
 		read_section(&rd);
 		drop_known(cfi, known);
-		sort_functions(cfi);
+		cfi_sort(cfi);
 	}
 	mark_overlaps(cfi);
 	return !cfi->error;

@@ -64,23 +64,6 @@ struct comparison {
 	struct followed_tally	*tally;
 };
 
-static const struct function *function_at(const struct cfi *cfi, u64 address)
-{
-	size_t low = 0, high = cfi->num_functions;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (cfi->functions[mid].start <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (!low || address - cfi->functions[low - 1].start >= cfi->functions[low - 1].size)
-		return NULL;
-	return &cfi->functions[low - 1];
-}
-
 static bool has_rows(const struct function *function)
 {
 	return !function->cause && function->num_rows && !function->signal;
@@ -151,7 +134,7 @@ static void judge_insn(const struct followed *followed, void *data)
 	const struct row *row;
 	struct row ours;
 
-	function = function_at(cmp->cfi, followed->address);
+	function = cfi_find(cmp->cfi->functions, cmp->cfi->num_functions, followed->address);
 	if (!function || !has_rows(function))
 		return;
 	row = row_at(cmp->cfi, function, followed->address);

@@ -23,7 +23,7 @@
 /**
  * struct found - an instruction that some way leads to
  * @start:	Its address.
- * @end:	The address behind it.
+ * @end:	The address after its last byte.
  * @has_row:	@row is known.
  * @row:	Its rules.
  */
@@ -190,8 +190,8 @@ static void find_all(struct adding *adding)
 		qsort(adding->found, adding->num_found, sizeof(*adding->found), compare_found);
 }
 
-/* Whether a function may begin behind @insn, as execution does not go on there or as it pads. */
-static bool is_end(const struct insn *insn)
+/* Whether a function may begin after @insn: execution does not go on there, or @insn pads. */
+static bool ends_function(const struct insn *insn)
 {
 	return insn->kind == INSN_NOTHING || insn->kind == INSN_RETURN || insn->kind == INSN_STOP ||
 	       insn->kind == INSN_JUMP;
@@ -209,9 +209,9 @@ static void guess(struct adding *adding, u64 at, u64 end)
 			insn.length = 1;
 			continue;
 		}
-		if (may_begin && !is_end(&insn) && !follow_has_seen(adding->follow, at))
+		if (may_begin && !ends_function(&insn) && !follow_has_seen(adding->follow, at))
 			follow_guess(adding->follow, at);
-		may_begin = is_end(&insn) && (at + insn.length) % ALIGNMENT == 0;
+		may_begin = ends_function(&insn) && (at + insn.length) % ALIGNMENT == 0;
 	}
 }
 
@@ -275,13 +275,6 @@ static void add_functions(struct adding *adding)
 	}
 }
 
-static int compare_functions(const void *a, const void *b)
-{
-	const struct function *first = a, *second = b;
-
-	return first->start < second->start ? -1 : first->start > second->start;
-}
-
 /**
  * code_add() - add rows for code that .eh_frame does not describe
  * @obj:	The object.
@@ -294,7 +287,7 @@ bool code_add(const struct object *obj, struct cfi *cfi)
 {
 	struct adding adding = { .obj = obj, .cfi = cfi };
 	size_t num_functions = cfi->num_functions;
-	bool good = true;
+	bool good;
 	GElf_Ehdr ehdr;
 
 	if (!find_limits(&adding)) {
@@ -315,9 +308,7 @@ bool code_add(const struct object *obj, struct cfi *cfi)
 		drop_overlapping(&adding);
 		cfi->max_rows += adding.num_found;
 		add_functions(&adding);
-		if (cfi->num_functions)
-			qsort(cfi->functions, cfi->num_functions, sizeof(*cfi->functions),
-			      compare_functions);
+		cfi_sort(cfi);
 	}
 	follow_free(adding.follow);
 	free(adding.found);

@@ -741,7 +741,7 @@ static void jump_indirectly(struct follow *follow, u32 from, const struct insn *
 	}
 }
 
-/* Go on behind a call if the function called returns on some way. */
+/* Go on after a call if some way leads back from the function called. */
 static void follow_call(struct follow *follow, u32 from, const struct insn *insn, u64 next,
 			struct state *state)
 {

@@ -545,7 +545,7 @@ void state_step(struct state *state, const struct insn *insn)
 
 /**
  * state_branch() - learn from the way that a branch takes
- * @state:	The state at the branch; changed to that behind it.
+ * @state:	The state before the branch; changed to the state after it.
  * @insn:	The branch.
  * @taken:	Whether it is taken.
  */
