@@ -544,15 +544,16 @@ def emulators_fault(guest: Guest, outcome: Outcome, rules: splat.Rules) -> str:
     if guest.accel == "kvm" or outcome.began or outcome.interrupted or outcome.timed_out:
         return ""
     log = guest.log()
+    splats = rules.scan(log)
     if outcome.crashed or outcome.stuck:
-        return "" if rules.scan(log) else outcome.complaint or "the emulator crashed"
-    return LOST_TO_EMULATOR if met_removed_breakpoint(log, rules) else ""
+        return "" if splats else outcome.complaint or "the emulator crashed"
+    return LOST_TO_EMULATOR if met_removed_breakpoint(log, splats) else ""
 
 
-def met_removed_breakpoint(log: str, rules: splat.Rules) -> bool:
+def met_removed_breakpoint(log: str, splats: list[splat.Splat]) -> bool:
     """Whether the kernel stopped for a breakpoint which its memory no longer had, see above, and
     had complained of nothing before."""
-    splats, match = rules.scan(log), BYTE_BEFORE.search(log)
+    match = BYTE_BEFORE.search(log)
     return bool(splats and match) and "Oops: int3:" in splats[0].text and match[1] != BREAKPOINT
 
 
@@ -578,12 +579,12 @@ def judge(guest: Guest, outcome: Outcome, rules: splat.Rules) -> int:
         say(f"guest: no end within {guest.timeout:g} seconds; killed (--timeout sets the limit)")
         show_log(guest, splats[0].line if splats else None)
         return EXIT_TIMEOUT
-    if outcome.status is None and guest.accel != "kvm" and met_removed_breakpoint(log, rules):
-        say(f"guest: lost to the emulator: {LOST_TO_EMULATOR}")
-        show_log(guest, splats[0].line if splats else None)
-        return EXIT_LOST
     if outcome.status is None:
-        say("guest: lost, no exit status came back" + (f": {outcome.complaint}" if outcome.complaint else ""))
+        if guest.accel != "kvm" and met_removed_breakpoint(log, splats):
+            say(f"guest: lost to the emulator: {LOST_TO_EMULATOR}")
+        else:
+            say("guest: lost, no exit status came back"
+                + (f": {outcome.complaint}" if outcome.complaint else ""))
         show_log(guest, splats[0].line if splats else None)
         return EXIT_LOST
     if splats:
