@@ -228,7 +228,7 @@ check_notices_faults() {
 		'both: of 6 entries \(1 empty, 0 twice\) .* were read'
 	broken empty cfi/read.c 's/if (!function.size)/if (function.size < 16)/' \
 		'of .* were read'
-	broken repeated cfi/read.c 's/if (!is_covered(/if (is_covered(/' 'of .* were read'
+	broken repeated cfi/read.c 's/if (!cfi_find(/if (cfi_find(/' 'of .* were read'
 }
 
 parallel_and_serial_agree() {
