@@ -87,8 +87,10 @@ static void print_entry(u64 start, const struct entry_reader *entry)
 	       entry->num_rows);
 	if (entry->repeat)
 		printf(", repeat after %u", entry->repeat);
-	if (entry->signal)
+	if (entry->is.signal)
 		printf(", signal frame");
+	if (entry->is.followed)
+		printf(", followed");
 	if (entry->flexible)
 		printf(", flexible");
 	putchar('\n');

@@ -11,6 +11,7 @@
 #include "base/options.h"
 #include "base/text.h"
 #include "cfi/read.h"
+#include "code/add.h"
 #include "command.h"
 #include "table/file.h"
 
@@ -18,9 +19,10 @@ static const char help[] =
 "usage: sframe gen [OPTION]... FILE...\n"
 "\n"
 "Write an SFrame table for each x86-64 program or shared library, from its\n"
-".eh_frame and, for functions that .eh_frame lacks, from .debug_frame.  The table\n"
-"of a file NAME goes to NAME.sframe-table in the current directory.\n"
-"sframe_file.h describes the layout.\n"
+".eh_frame and, for functions that .eh_frame lacks, from .debug_frame.  Code that\n"
+"neither describes is followed from the entries of functions on.  The table of a file\n"
+"NAME goes to NAME.sframe-table in the current directory.  sframe_file.h describes the\n"
+"layout.\n"
 "\n"
 "  -o, --output OUT     write the table to OUT; for one FILE only\n"
 "  -f, --format v2|v3   version of the format (v3)\n"
@@ -29,9 +31,10 @@ static const char help[] =
 "  -q, --quiet          print nothing\n"
 "  -h, --help           this text\n"
 "\n"
-"Version 2 has rules for the stack and the frame pointer only.  Version 3 also\n"
-"describes functions that realign their stack, and signal frames.  The table leaves\n"
-"out code that its format cannot describe; 'sframe check --verbose' lists it.\n"
+"Version 2 has rules for the stack and the frame pointer only, and is made from\n"
+".eh_frame and .debug_frame only.  Version 3 also describes functions that realign\n"
+"their stack, and signal frames.  The table leaves out code that its format cannot\n"
+"describe; 'sframe check --verbose' lists it.\n"
 "Exit status: 0 written, 1 failed for a file, 2 wrong usage.\n"
 "\n"
 "examples:\n"
@@ -55,8 +58,16 @@ struct gen_options {
 	bool		quiet;
 };
 
+/* A separate debug file has no code. */
+static void follow_code(const struct gen_options *options, const struct object *obj,
+			struct cfi *cfi)
+{
+	if (options->format == FORMAT_V3 && !obj->detached && !code_add(obj, cfi))
+		complain(obj->name, "following its code takes too long; the table is made without");
+}
+
 static int write_table(const struct gen_options *options,
-		       const struct object *obj, const struct cfi *cfi,
+		       const struct object *obj, struct cfi *cfi,
 		       const char *output)
 {
 	u64 vaddr = options->has_vaddr ? options->vaddr : plan_vaddr(obj);
@@ -65,6 +76,7 @@ static int write_table(const struct gen_options *options,
 	struct plan plan;
 	int ret, err;
 
+	follow_code(options, obj, cfi);
 	plan_make(&plan, cfi, options->format, vaddr);
 	if (!image_make(&image, &plan)) {
 		ret = complain(obj->name,

@@ -38,7 +38,7 @@ static const char help[] =
 "  sframe doctor xz\n";
 
 /* The tool's version; raised when its options or its output change. */
-#define VERSION	"1.4"
+#define VERSION	"1.5"
 
 static const struct {
 	const char	*name;

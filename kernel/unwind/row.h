@@ -45,6 +45,7 @@ struct sframe_rule {
  *		below the CFA, and the frame pointer is unchanged or saved below that word.
  *		@fp.offset is then the offset of the lowest word that the walk reads, even
  *		if the frame pointer is unchanged.
+ * @followed:	The rules follow from the instructions: check the return address.
  * @error:	0, or why there is no rule; the other fields are not used then.  -ENOENT: no
  *		function covers the instruction.  -ENODATA: a function does, but has no rule.
  * @cfa_add:	Added to the CFA after it has been loaded from memory.
@@ -55,10 +56,11 @@ struct sframe_row {
 	struct sframe_rule	cfa;
 	struct sframe_rule	ra;
 	struct sframe_rule	fp;
-	bool			outermost;
-	bool			signal;
+	bool			outermost : 1;
+	bool			signal : 1;
+	bool			followed : 1;
 	bool			plain;
-	s8			error;
+	s16			error;
 	s32			cfa_add;
 } __aligned(8);
 

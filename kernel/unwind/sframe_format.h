@@ -29,13 +29,18 @@
  *
  * A control word of 0 has no offset and means that there is no rule.
  *
- * Split tables that are marked with SFRAME_FILE_PRIVATE_RULES may use a private extension:
- * ADD in the control word of a CFA that is loaded from memory.  A third word then holds the
- * addend:
+ * Split tables that are marked with SFRAME_FILE_PRIVATE_RULES may use private extensions of
+ * version 3.  The first is ADD in the control word of a CFA that is loaded from memory.  A third
+ * word then holds the addend:
  *
  *	CFA = *(register + offset) + addend
  *
  * Hand-written code needs this where it saves its stack pointer on the stack.
+ *
+ * The second is FOLLOWED in the attributes of a function: its rows are not from unwind
+ * information, but follow from the instructions, so a reader has to check the return addresses
+ * that they lead to.  If such a function has no rows, nothing is known of its code; without it,
+ * a short gap between functions would be taken for alignment.
  */
 #ifndef _KERNEL_UNWIND_SFRAME_FORMAT_H
 #define _KERNEL_UNWIND_SFRAME_FORMAT_H
@@ -122,7 +127,8 @@ static_assert(sizeof(struct sframe_v3_attributes) == 5);
 
 /* sframe_v3_attributes::info2 */
 #define SFRAME_V3_FDE_TYPE(info2)	((info2) & 0x1f)
-#define SFRAME_V3_FDE_UNUSED2		0xe0
+#define SFRAME_V3_FDE_UNUSED2		0xc0
+#define SFRAME_V3_FDE_FOLLOWED		0x20	/* private, see above */
 #define SFRAME_V3_FDE_DEFAULT		0
 #define SFRAME_V3_FDE_FLEX		1
 

@@ -48,6 +48,7 @@
 #define TABLE_SIGNAL		2	/* see sframe_row::signal */
 #define TABLE_EMPTY_OUTERMOST	4	/* outermost if it has no rows */
 #define TABLE_UNKNOWN		8	/* it uses bits that this file does not know */
+#define TABLE_FOLLOWED		16	/* see sframe_row::followed */
 
 /**
  * struct table_function - a function of the SFrame table
@@ -254,14 +255,17 @@ static int table_set_info(struct table_function *func, u8 info, u8 rep_size)
 static int table_read_attributes(const struct table_build *build, struct table_function *func)
 {
 	struct sframe_v3_attributes attributes;
+	u8 unknown = SFRAME_V3_FDE_UNUSED2;
 
+	if (!build->source->private_rules)
+		unknown |= SFRAME_V3_FDE_FOLLOWED;
 	if (func->rows > build->fre_len || build->fre_len - func->rows < sizeof(attributes))
 		return -EBADMSG;
 	memcpy(&attributes, build->fres + func->rows, sizeof(attributes));
 	func->rows += sizeof(attributes);
 	func->num_rows = attributes.num_fres;
 	/* A bit that the format does not define yet may change the meaning of the rows. */
-	if (attributes.info & SFRAME_V3_FDE_UNUSED || attributes.info2 & SFRAME_V3_FDE_UNUSED2 ||
+	if (attributes.info & SFRAME_V3_FDE_UNUSED || attributes.info2 & unknown ||
 	    SFRAME_V3_FDE_TYPE(attributes.info2) > SFRAME_V3_FDE_FLEX) {
 		func->flags = TABLE_UNKNOWN;
 		func->num_rows = 0;
@@ -271,9 +275,11 @@ static int table_read_attributes(const struct table_build *build, struct table_f
 		func->flags |= TABLE_FLEXIBLE;
 	if (attributes.info & SFRAME_V3_FDE_SIGNAL)
 		func->flags |= TABLE_SIGNAL;
+	if (attributes.info2 & SFRAME_V3_FDE_FOLLOWED)
+		func->flags |= TABLE_FOLLOWED;
 	/*
-	 * A function without rows is outermost, unless it is flexible or a signal's: a signal
-	 * frame has a caller, which unwind_user_next_signal() finds.
+	 * A function without rows is outermost, unless it is flexible, or nothing is known of it,
+	 * or it is a signal's: a signal frame has a caller, which unwind_user_next_signal() finds.
 	 */
 	if (!func->flags)
 		func->flags = TABLE_EMPTY_OUTERMOST;
@@ -568,6 +574,7 @@ static int table_read_rules(struct table_build *build, const struct table_functi
 	/* Rules are hashed and compared byte by byte. */
 	memset(&rule, 0, sizeof(rule));
 	rule.signal = func->flags & TABLE_SIGNAL;
+	rule.followed = func->flags & TABLE_FOLLOWED;
 	if (!row->len) {
 		rule.outermost = true;
 		return table_number_rule(build, &rule);
@@ -580,7 +587,7 @@ static int table_read_rules(struct table_build *build, const struct table_functi
 		ret = table_read_flexible(build, row, &rule);
 	} else {
 		ret = table_read_default(row, &rule);
-		rule.plain = !rule.signal &&
+		rule.plain = !rule.signal && !rule.followed &&
 			     (!rule.fp.deref || rule.fp.offset <= 2 * ARCH_SFRAME_RA_OFFSET);
 		if (rule.plain && !rule.fp.deref)
 			rule.fp.offset = ARCH_SFRAME_RA_OFFSET;
@@ -595,6 +602,8 @@ static int table_rule_of_none(struct table_build *build, const struct table_func
 {
 	struct sframe_row rule;
 
+	if (func->flags & TABLE_FOLLOWED)
+		return UNWIND_RULE_NOWHERE;
 	if (!(func->flags & TABLE_EMPTY_OUTERMOST))
 		return UNWIND_RULE_NONE;
 	memset(&rule, 0, sizeof(rule));

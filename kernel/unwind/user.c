@@ -263,9 +263,10 @@ static int unwind_user_apply(struct unwind_user_walk *walk, const struct sframe_
 		ra = unwind_user_true_return(ra, cfa + row->ra.offset);
 	/*
 	 * After a guess, check every return address: a wrong one refutes the guess.  Another
-	 * stack needs good evidence as well.
+	 * stack needs good evidence as well, and so does a row without unwind information.
 	 */
-	if (!row->signal && !unwind_user_is_return(walk, ra, walk->scanned || lower))
+	if (!row->signal &&
+	    !unwind_user_is_return(walk, ra, walk->scanned || lower || row->followed))
 		return -EINVAL;
 
 	/*
@@ -300,14 +301,15 @@ int unwind_user_find_row(struct unwind_user_walk *walk, unsigned long ip, struct
 }
 
 /*
- * The stack contradicts the row of the frame, as hand-written code may have wrong rows.  The
- * innermost frame's caller can be guessed; the row of another frame has told the stack pointer
- * that a guess would need.
+ * The stack contradicts @row, as hand-written code may have wrong rows.  The innermost frame's
+ * caller can be guessed; the row of another frame has told the stack pointer that a guess would
+ * need.  Code without unwind information is guessed in any frame.
  */
-static noinline bool unwind_user_refuted(struct unwind_user_walk *walk)
+static noinline bool unwind_user_refuted(struct unwind_user_walk *walk,
+					 const struct sframe_row *row)
 {
 	walk->no_table = false;
-	return (walk->regs && unwind_user_guess(walk)) ||
+	return ((walk->regs || row->followed) && unwind_user_guess(walk)) ||
 	       unwind_user_stop(walk, UNWIND_USER_CORRUPT);
 }
 
@@ -324,7 +326,7 @@ static bool unwind_user_next(struct unwind_user_walk *walk)
 		ret = unwind_user_apply(walk, &row);
 		if (ret != -EINVAL)
 			return !ret;
-		return unwind_user_refuted(walk);
+		return unwind_user_refuted(walk, &row);
 	}
 	if (unwind_user_is_sigreturn(walk))
 		return unwind_user_next_signal(walk);

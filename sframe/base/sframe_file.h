@@ -34,6 +34,9 @@ enum format {
 #define SFRAME_NOTE_OFFSET	2048
 #define SFRAME_NOTE_MAGIC	"SFRMNOTE"
 
+/* Grows with what the tool's tables have; sframe cache makes older ones anew.  1: followed code */
+#define SFRAME_NOTE_MAKER	1
+
 /* sframe_note::flags: the object was not one of the system's; see cache_look(). */
 #define SFRAME_NOTE_OUTSIDE	0x1
 
@@ -44,7 +47,7 @@ enum format {
  * struct sframe_note - what the tool notes about a table
  * @magic:	SFRAME_NOTE_MAGIC, without a terminating zero.
  * @flags:	SFRAME_NOTE_* flags.
- * @reserved:	0
+ * @maker:	SFRAME_NOTE_MAKER of the tool that made the table.
  * @sha256:	SHA-256 of the table.
  * @text:	As in struct uncovered; 0 if it is not known.
  * @uncovered:	As @bytes in struct uncovered.
@@ -54,7 +57,7 @@ enum format {
 struct sframe_note {
 	char	magic[8];
 	__u32	flags;
-	__u32	reserved;
+	__u32	maker;
 	__u8	sha256[32];
 	__u64	text;
 	__u64	uncovered;

@@ -170,16 +170,17 @@ static bool is_trusted(int fd)
 static enum cached look_at_table(int fd, const struct sframe_file *head, const u8 *bytes,
 				 const struct wanted *wanted, u32 flags)
 {
-	bool outside = flags & SFRAME_NOTE_OUTSIDE, was_outside;
+	bool outside = flags & SFRAME_NOTE_OUTSIDE, was_outside, is_old;
 	struct sframe_note note;
 
 	if (memcmp(head->layout, wanted->head.layout, sizeof(head->layout)))
 		return CACHED_OTHER;
-	file_note(fd, &note);
+	is_old = file_note(fd, &note) && note.maker < SFRAME_NOTE_MAKER;
 	was_outside = note.flags & SFRAME_NOTE_OUTSIDE;
-	if (is_for(head, bytes, wanted) && (outside || !was_outside))
-		return CACHED_TABLE;
-	return outside && !was_outside ? CACHED_SYSTEMS : CACHED_NONE;
+	if (outside && !was_outside)
+		return is_for(head, bytes, wanted) ? CACHED_TABLE : CACHED_SYSTEMS;
+	return is_for(head, bytes, wanted) && outside == was_outside && !is_old ?
+	       CACHED_TABLE : CACHED_NONE;
 }
 
 static enum cached look_at(int fd, const struct wanted *wanted, u32 flags)

@@ -24,6 +24,7 @@
 #include "base/sandbox.h"
 #include "cache/reader.h"
 #include "cfi/read.h"
+#include "code/add.h"
 #include "table/file.h"
 #include "table/own.h"
 
@@ -105,6 +106,7 @@ static const char *make_table(struct image *image, const struct object *obj)
 		return copy_own(image, obj);
 	if (!cfi_read(obj, &cfi))
 		return cfi.error;
+	code_add(obj, &cfi);
 	plan_make(&plan, &cfi, FORMAT_DEFAULT, plan_vaddr(obj));
 	return image_make(image, &plan) ? NULL : "the table would exceed 4 GiB";
 }

@@ -11,7 +11,8 @@
  * @start:		Its first address.
  * @size:		Its size in bytes.
  * @first_row:		Index of its first row.
- * @num_rows:		Number of rows, ascending; the first starts at 0.
+ * @num_rows:		Number of rows, ascending; the first starts at 0.  A function that was
+ *			followed may have none.
  * @cause:		Why it has no rows; CAUSE_NONE if it has some.
  * @signal:		It is a signal frame.
  * @debug:		From .debug_frame.

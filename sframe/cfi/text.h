@@ -4,6 +4,12 @@
 
 #include "cfi/object.h"
 
+/*
+ * Functions are aligned to this.  The kernel takes a shorter gap before a function for
+ * alignment (table_is_padding() in its table.c): the row before the gap holds there.
+ */
+#define CODE_ALIGNMENT	16
+
 /**
  * struct range - addresses that belong together
  * @start:	The first one.

@@ -5,7 +5,8 @@
  * The tool's reader and the kernel's table.c read the table.  libdw reads .eh_frame, and
  * not the code that made the table.  At the first, middle and last byte of each of libdw's
  * rows, both sides unwind a machine with invented registers and memory.  They find the same
- * caller only if they use the same rules.
+ * caller only if they use the same rules.  The rows of code without .eh_frame are compared with
+ * what following the code has yielded.
  *
  * On a hostile file, libdw may take any amount of time and memory: it runs a function's
  * instructions again for each row, and allocates as many registers as they name.  So
@@ -25,6 +26,7 @@
 
 #include "base/text.h"
 #include "cfi/read.h"
+#include "cfi/text.h"
 #include "check/compare.h"
 #include "check/eval.h"
 #include "check/given.h"
@@ -40,7 +42,7 @@
 struct comparison {
 	const struct check_options *options;
 	const struct object	*obj;
-	const struct cfi	*cfi;
+	struct cfi		*cfi;
 	const struct plan	*plan;
 	const struct gap	*gap;		/* the first that ends after the pc */
 	struct table		table;
@@ -112,7 +114,7 @@ static const struct sframe_row *kernel_look(const struct comparison *cmp, u64 pc
 }
 
 static int kernel_find(const struct comparison *cmp, u64 pc, struct row *row,
-		       bool *signal)
+		       struct marks *marks)
 {
 	const struct sframe_row *found = kernel_look(cmp, pc);
 
@@ -126,7 +128,7 @@ static int kernel_find(const struct comparison *cmp, u64 pc, struct row *row,
 	row->cfa.add = found->cfa_add;
 	if (found->outermost)
 		row->ra.kind = RULE_UNDEFINED;
-	*signal = found->signal;
+	*marks = (struct marks){ .signal = found->signal, .followed = found->followed };
 	return 0;
 }
 
@@ -142,22 +144,30 @@ static bool is_padding(const struct comparison *cmp, u64 pc)
 	       f[1].start - end < CODE_ALIGNMENT;
 }
 
-/* Find the table's row for @pc.  Only version 3 sets @signal. */
-static int find_row(struct comparison *cmp, u64 pc, struct row *row,
-		    bool *signal)
+/* Find the table's row for @pc.  Only version 3 sets @marks. */
+static int find_row(struct comparison *cmp, u64 pc, struct row *row, struct marks *marks)
 {
-	int ret = table_find(&cmp->table, pc + BIAS, row, signal), ret2;
-	bool signal_again = false;
+	int ret = table_find(&cmp->table, pc + BIAS, row, marks), ret2;
+	struct marks marks_again;
 	struct row again;
 
-	ret2 = kernel_find(cmp, pc, &again, &signal_again);
+	ret2 = kernel_find(cmp, pc, &again, &marks_again);
 	if (ret == -ENOENT && !ret2 && is_padding(cmp, pc))
 		return ret;
 	/* Both readers of the table have to agree. */
 	if (ret != ret2 || (!ret && (!row_equal(row, &again) ||
-				     *signal != signal_again)))
+				     marks->signal != marks_again.signal ||
+				     marks->followed != marks_again.followed)))
 		return -EBADMSG;
 	return ret;
+}
+
+static bool has_row(struct comparison *cmp, u64 pc)
+{
+	struct marks marks;
+	struct row row;
+
+	return find_row(cmp, pc, &row, &marks) != -ENOENT;
 }
 
 static bool same_caller(u64 pc, Dwarf_Frame *frame, const struct row *row)
@@ -197,15 +207,15 @@ enum verdict { EQUAL, LEFT_OUT, DIFFERING };
 static enum verdict compare_at(struct comparison *cmp, u64 pc,
 			       Dwarf_Frame *frame, bool want_signal)
 {
-	bool signal = false;
+	struct marks marks;
 	struct row row;
-	int ret = find_row(cmp, pc, &row, &signal);
+	int ret = find_row(cmp, pc, &row, &marks);
 
 	if (in_gap(cmp, pc))
 		return ret == -ENOENT ? LEFT_OUT : DIFFERING;
-	if (ret)
+	if (ret || marks.followed)
 		return DIFFERING;
-	if (cmp->plan->format == FORMAT_V3 && signal != want_signal)
+	if (cmp->plan->format == FORMAT_V3 && marks.signal != want_signal)
 		return DIFFERING;
 	return same_caller(pc, frame, &row) ? EQUAL : DIFFERING;
 }
@@ -258,10 +268,7 @@ static void count_row(struct comparison *cmp, enum verdict verdict, u64 start,
 /* Where libdw cannot read a row, the table must not have one. */
 static u64 compare_unreadable(struct comparison *cmp, u64 pc, u64 end)
 {
-	bool signal = false;
-	struct row row;
-
-	if (in_gap(cmp, pc) && find_row(cmp, pc, &row, &signal) == -ENOENT) {
+	if (in_gap(cmp, pc) && !has_row(cmp, pc)) {
 		u64 gap_end = cmp->gap->start + cmp->gap->size;
 
 		count_row(cmp, LEFT_OUT, pc, gap_end);
@@ -297,14 +304,39 @@ static void compare_after(struct comparison *cmp, const struct function *f)
 {
 	bool is_last = cmp->function + 1 == cmp->cfi->num_functions;
 	u64 end = f->start + f->size, last = is_last ? end : f[1].start - 1;
-	bool signal = false;
-	struct row row;
 
 	if (!is_last && f[1].start <= end)
 		return;
-	if (find_row(cmp, end, &row, &signal) != -ENOENT ||
-	    find_row(cmp, last, &row, &signal) != -ENOENT)
+	if (has_row(cmp, end) || has_row(cmp, last))
 		count_row(cmp, DIFFERING, end, last + 1);
+}
+
+static bool is_followed_by(struct comparison *cmp, u64 pc, const struct row *want)
+{
+	struct marks marks;
+	struct row row;
+
+	return !find_row(cmp, pc, &row, &marks) && marks.followed && !marks.signal &&
+	       row_equal(&row, want);
+}
+
+/* There is no other reader of code than the one that made the table. */
+static void compare_followed(struct comparison *cmp, const struct function *f)
+{
+	const struct row *row = &cmp->cfi->rows[f->first_row];
+	u64 start, last;
+
+	if (!f->num_rows && (has_row(cmp, f->start) || has_row(cmp, f->start + f->size - 1)))
+		count_row(cmp, DIFFERING, f->start, f->start + f->size);
+	for (u32 i = 0; i < f->num_rows; i++, row++) {
+		start = f->start + row->start;
+		last = f->start + (i + 1 < f->num_rows ? row[1].start : f->size) - 1;
+		if (!is_followed_by(cmp, start, row) || !is_followed_by(cmp, last, row))
+			count_row(cmp, DIFFERING, start, last + 1);
+		else
+			cmp->report->gained += last + 1 - start;
+	}
+	compare_after(cmp, f);
 }
 
 static void compare_function(struct comparison *cmp)
@@ -313,6 +345,10 @@ static void compare_function(struct comparison *cmp)
 	Dwarf_CFI *source = f->debug ? cmp->debug_frame : cmp->eh_frame;
 	u64 pc = f->start, end = f->start + f->size;
 
+	if (f->followed) {
+		compare_followed(cmp, f);
+		return;
+	}
 	/* It has no rows to compare, and its addresses may be wrong. */
 	if (f->cause)
 		return;
@@ -454,6 +490,8 @@ static const char *check_format(struct comparison *cmp, enum format format,
 	const char *error;
 	struct plan plan;
 
+	if (format == FORMAT_V3 && !cmp->obj->detached)
+		code_add(cmp->obj, cmp->cfi);
 	/* For a table that is there, too: it may be in a place that is too far for any row. */
 	plan_make(&plan, cmp->cfi, format, plan_vaddr(cmp->obj));
 	cmp->plan = &plan;
@@ -497,8 +535,7 @@ static struct entries known_entries(const struct cfi *cfi)
 	return known;
 }
 
-static const char *check_formats(const struct object *obj,
-				 const struct cfi *cfi,
+static const char *check_formats(const struct object *obj, struct cfi *cfi,
 				 const struct check_options *options,
 				 struct report *report)
 {
@@ -516,31 +553,19 @@ static const char *check_formats(const struct object *obj,
 
 	entries_count(obj, cmp.eh_frame, &report->entries);
 	report->known = known_entries(cfi);
-	if (options->table || options->dir)
+	if (options->code)
+		error = followed_compare(obj, cfi, options->verbose, &report->followed);
+	if (!error && (options->table || options->dir))
 		error = check_table(&cmp);
 	else
 		for (int i = 0; i < NUM_FORMATS && !error; i++)
 			if (options->asked[i])
 				error = check_format(&cmp, FORMAT_V2 + i, NULL);
-	if (!error && options->code)
-		error = followed_compare(obj, cfi, options->verbose, &report->followed);
 	if (cmp.eh_frame)
 		dwarf_cfi_end(cmp.eh_frame);
 	if (dwarf)
 		dwarf_end(dwarf);
 	return error;
-}
-
-/* Count the code that has no row, but would have one if it was followed. */
-static u64 count_gained(const struct object *obj, struct cfi *cfi)
-{
-	u64 bytes = 0;
-
-	code_add(obj, cfi);
-	for (size_t i = 0; i < cfi->num_functions; i++)
-		if (cfi->functions[i].followed)
-			bytes += cfi->functions[i].size;
-	return bytes;
 }
 
 /**
@@ -571,12 +596,8 @@ void check_file(const char *name, const struct check_options *options,
 			error = check_formats(&obj, &cfi, options, report);
 		if (error)
 			report->state = OBJECT_DAMAGED;
-		else if (options->code && !obj.detached)
-			report->gained = count_gained(&obj, &cfi);
 	} else if (report->state == OBJECT_NO_CFI && !obj.detached) {
 		uncovered_count(&obj, NULL, &report->uncovered);
-		if (options->code)
-			report->gained = count_gained(&obj, &cfi);
 		error = given_copy(options, &obj, report);
 		if (error)
 			report->state = OBJECT_DAMAGED;

@@ -16,26 +16,30 @@
 
 /* Read the table in @name, whole.  The caller frees @bytes. */
 static const char *read_table(const char *name, struct sframe_file *head, u8 **bytes,
-			      enum table_fault *fault)
+			      struct sframe_note *note, enum table_fault *fault)
 {
 	const char *error;
 	struct stat st;
 	int fd = open_regular(name, 0, &st);
 
 	*bytes = NULL;
+	*note = (struct sframe_note){ };
 	*fault = fd >= 0 || errno == ENOENT ? TABLE_BAD : TABLE_UNUSABLE;
 	if (fd < 0)
 		return errno == ENOENT ? "there is no table of it" : open_error(errno);
 	error = file_read_open(fd, head, bytes);
 	if (!error)
 		error = file_check(fd, head, *bytes);
+	if (!error)
+		file_note(fd, note);
 	close(fd);
 	return error;
 }
 
 /* As the kernel does, look for the second name only if the first has another layout. */
 static const char *read_from_cache(const char *dir, const struct sframe_file *object,
-				   struct sframe_file *head, u8 **bytes, enum table_fault *fault)
+				   struct sframe_file *head, u8 **bytes,
+				   struct sframe_note *note, enum table_fault *fault)
 {
 	const char *error = NULL;
 
@@ -44,7 +48,7 @@ static const char *read_from_cache(const char *dir, const struct sframe_file *ob
 		char *name = require_memory(cache_file_name(dir, object, place));
 
 		free(*bytes);
-		error = read_table(name, head, bytes, fault);
+		error = read_table(name, head, bytes, note, fault);
 		free(name);
 		if (error || !memcmp(head->layout, object->layout, sizeof(head->layout)))
 			break;
@@ -52,7 +56,8 @@ static const char *read_from_cache(const char *dir, const struct sframe_file *ob
 	return error;
 }
 
-static const char *compare_heads(const struct sframe_file *head, const struct sframe_file *object)
+static const char *compare_heads(const struct sframe_file *head, const struct sframe_file *object,
+				 const struct sframe_note *note)
 {
 	if (head->format != FORMAT_V2 && head->format != FORMAT_V3)
 		return "it has another version than 2 and 3";
@@ -60,6 +65,8 @@ static const char *compare_heads(const struct sframe_file *head, const struct sf
 		return "it was made for another object";
 	if (!file_is_of(head, object))
 		return "it was made from another .eh_frame";
+	if (note->maker < SFRAME_NOTE_MAKER && *note->magic)
+		return "an older version of the tool made it";
 	return NULL;
 }
 
@@ -77,6 +84,7 @@ const char *given_table(const struct check_options *options, const struct object
 			struct image *image, enum format *format, struct report *report)
 {
 	struct sframe_file object, head;
+	struct sframe_note note;
 	const char *error;
 	u8 *bytes;
 
@@ -85,11 +93,11 @@ const char *given_table(const struct check_options *options, const struct object
 	file_describe(&object, obj);
 	if (!options->table && !cache_can_name(object.build_id_size))
 		return "it has no build-id of 2 to 20 bytes; link it with --build-id";
-	error = options->table ? read_table(options->table, &head, &bytes, &report->table) :
-		read_from_cache(options->dir, &object, &head, &bytes, &report->table);
+	error = options->table ? read_table(options->table, &head, &bytes, &note, &report->table) :
+		read_from_cache(options->dir, &object, &head, &bytes, &note, &report->table);
 	image->bytes = bytes;
 	if (!error)
-		error = compare_heads(&head, &object);
+		error = compare_heads(&head, &object, &note);
 	if (error)
 		return error;
 	report->table = TABLE_GOOD;

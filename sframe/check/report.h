@@ -59,7 +59,7 @@ enum table_fault {
  * @uncovered:	The text without rows in the last of these formats; also of files without
  *		unwind information.
  * @followed:	How following the code compares.
- * @gained:	How many bytes of the text without rows the code has rows for, if it is followed.
+ * @gained:	How many bytes have rows because the code was followed.
  */
 struct report {
 	enum object_state state;

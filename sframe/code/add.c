@@ -15,23 +15,25 @@
 #include "code/add.h"
 #include "code/follow.h"
 
-/* Functions are aligned to this, or follow one that .eh_frame describes. */
-#define ALIGNMENT	16
 #define CALL		0xe8
 #define CALL_SIZE	5
+
+/* So many guesses in a row are wrong where functions do not return, as in Haskell. */
+#define MAX_WRONG	1000
+
+/* There may be many instructions without a row, and many with the same. */
+#define NO_ROW		UINT32_MAX
 
 /**
  * struct found - an instruction that some way leads to
  * @start:	Its address.
- * @end:	The address after its last byte.
- * @has_row:	@row is known.
- * @row:	Its rules.
+ * @row:	The index of its rules, or NO_ROW.
+ * @length:	Its length in bytes.
  */
 struct found {
-	u64		start;
-	u64		end;
-	bool		has_row;
-	struct row	row;
+	u64	start;
+	u32	row;
+	u8	length;
 };
 
 /**
@@ -43,6 +45,10 @@ struct found {
  * @found:	The instructions there.
  * @num_found:	Their number.
  * @room_found:	How many @found has room for.
+ * @wrong:	How many guesses in a row were wrong.
+ * @rows:	Their rules.
+ * @num_rows:	Their number.
+ * @room_rows:	How many @rows has room for.
  */
 struct adding {
 	const struct object	*obj;
@@ -52,6 +58,10 @@ struct adding {
 	struct found		*found;
 	size_t			num_found;
 	size_t			room_found;
+	size_t			wrong;
+	struct row		*rows;
+	size_t			num_rows;
+	size_t			room_rows;
 };
 
 /* Find the text between functions.  Returns its size in bytes. */
@@ -160,15 +170,29 @@ static void enter_all_callees(struct adding *adding, size_t num_functions)
 	}
 }
 
+/* Return the index of @row, which is often the last one. */
+static u32 number_row(struct adding *adding, const struct row *row)
+{
+	if (adding->num_rows && row_equal(row, &adding->rows[adding->num_rows - 1]))
+		return adding->num_rows - 1;
+	adding->rows = grow(adding->rows, &adding->room_rows, adding->num_rows, sizeof(*row));
+	adding->rows[adding->num_rows] = *row;
+	return adding->num_rows++;
+}
+
 static void note_found(const struct followed *followed, void *data)
 {
 	struct adding *adding = data;
 	struct found found = {
 		.start = followed->address,
-		.end = followed->address + followed->length,
+		.row = NO_ROW,
+		.length = followed->length,
 	};
+	struct row row;
 
-	found.has_row = followed->is_sure && state_row(followed->state, &found.row);
+	if (followed->is_sure && state_row(followed->state, &row) &&
+	    !row_cause(&row, FORMAT_V3, false))
+		found.row = number_row(adding, &row);
 	adding->found = grow(adding->found, &adding->room_found, adding->num_found,
 			     sizeof(found));
 	adding->found[adding->num_found++] = found;
@@ -180,7 +204,7 @@ static int compare_found(const void *a, const void *b)
 
 	if (first->start != second->start)
 		return first->start < second->start ? -1 : 1;
-	return first->end < second->end ? -1 : first->end > second->end;
+	return (int)first->length - second->length;
 }
 
 static void find_all(struct adding *adding)
@@ -203,15 +227,15 @@ static void guess(struct adding *adding, u64 at, u64 end)
 	bool may_begin = true;
 	struct insn insn;
 
-	for (; at < end; at += insn.length) {
+	for (; at < end && adding->wrong < MAX_WRONG; at += insn.length) {
 		if (!follow_decode(adding->follow, at, &insn)) {
 			may_begin = false;
 			insn.length = 1;
 			continue;
 		}
 		if (may_begin && !ends_function(&insn) && !follow_has_seen(adding->follow, at))
-			follow_guess(adding->follow, at);
-		may_begin = ends_function(&insn) && (at + insn.length) % ALIGNMENT == 0;
+			adding->wrong = follow_guess(adding->follow, at) ? 0 : adding->wrong + 1;
+		may_begin = ends_function(&insn) && (at + insn.length) % CODE_ALIGNMENT == 0;
 	}
 }
 
@@ -224,11 +248,11 @@ static void drop_overlapping(struct adding *adding)
 		struct found *found = &adding->found[i];
 
 		if (found->start < end) {
-			found->has_row = false;
-			adding->found[i - 1].has_row = false;
+			found->row = NO_ROW;
+			adding->found[i - 1].row = NO_ROW;
 		}
-		if (found->end > end)
-			end = found->end;
+		if (found->start + found->length > end)
+			end = found->start + found->length;
 	}
 }
 
@@ -238,16 +262,17 @@ static void add_function(struct adding *adding, size_t first, size_t last)
 	const struct found *found = adding->found;
 	struct function function = {
 		.start = found[first].start,
-		.size = found[last].end - found[first].start,
+		.size = found[last].start + found[last].length - found[first].start,
 		.first_row = adding->cfi->num_rows,
 		.followed = true,
 	};
 	struct row row;
 
 	for (size_t i = first; i <= last; i++) {
-		if (i > first && row_equal(&found[i].row, &found[i - 1].row))
+		if (i > first && row_equal(&adding->rows[found[i].row],
+					   &adding->rows[found[i - 1].row]))
 			continue;
-		row = found[i].row;
+		row = adding->rows[found[i].row];
 		row.start = found[i].start - function.start;
 		cfi_add_row(adding->cfi, &row);
 		function.num_rows++;
@@ -263,22 +288,69 @@ static void add_functions(struct adding *adding)
 	while (first < adding->num_found) {
 		size_t last = first;
 
-		if (!found[first].has_row) {
+		if (found[first].row == NO_ROW) {
 			first++;
 			continue;
 		}
-		while (last + 1 < adding->num_found && found[last + 1].has_row &&
-		       found[last + 1].start == found[last].end)
+		while (last + 1 < adding->num_found && found[last + 1].row != NO_ROW &&
+		       found[last + 1].start == found[last].start + found[last].length)
 			last++;
 		add_function(adding, first, last);
 		first = last + 1;
 	}
 }
 
+/* Whether the bytes from @at to @end never run. */
+static bool is_padding(struct adding *adding, u64 at, u64 end)
+{
+	struct insn insn;
+	const u8 *byte;
+	u64 left;
+
+	for (; at < end; at += insn.length) {
+		byte = follow_bytes(adding->follow, at, &left);
+		if (byte && (*byte == 0x00 || *byte == 0xcc))
+			insn.length = 1;
+		else if (!follow_decode(adding->follow, at, &insn) || insn.kind != INSN_NOTHING)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The kernel takes a short gap before an aligned function for padding, where the row before it
+ * holds.  Before or after code that was followed, the gap may be code that nothing led to, so add
+ * a function without rows for it.
+ */
+static void mark_gaps(struct adding *adding)
+{
+	struct cfi *cfi = adding->cfi;
+	size_t count = cfi->num_functions;
+
+	for (size_t i = 0; i + 1 < count; i++) {
+		const struct function *function = &cfi->functions[i], *next = function + 1;
+		struct function gap = {
+			.start = function->start + function->size,
+			.first_row = cfi->num_rows,
+			.followed = true,
+		};
+
+		if (next->start <= gap.start || next->start % CODE_ALIGNMENT ||
+		    next->start - gap.start >= CODE_ALIGNMENT ||
+		    (!function->followed && !next->followed) ||
+		    is_padding(adding, gap.start, next->start))
+			continue;
+		gap.size = next->start - gap.start;
+		cfi_add_function(cfi, &gap);
+	}
+	cfi_sort(cfi);
+}
+
 /**
  * code_add() - add rows for code that .eh_frame does not describe
  * @obj:	The object.
- * @cfi:	From cfi_read(); functions that are followed are added.
+ * @cfi:	From cfi_read(); functions that are followed are added.  All their rows are for
+ *		version 3 only.
  *
  * Return: false if nothing is added because the code takes too long to follow, as no compiler's
  * does.
@@ -299,19 +371,20 @@ bool code_add(const struct object *obj, struct cfi *cfi)
 		follow_start(adding.follow, ehdr.e_entry);
 	enter_all_symbols(&adding);
 	enter_all_callees(&adding, num_functions);
-	good = follow_run(adding.follow);
-	for (size_t i = 0; good && i < adding.limits.count; i++)
+	for (size_t i = 0; i < adding.limits.count; i++)
 		guess(&adding, adding.limits.at[i].start, adding.limits.at[i].end);
-	good = good && follow_run(adding.follow);
+	good = follow_run(adding.follow);
 	if (good) {
 		find_all(&adding);
 		drop_overlapping(&adding);
 		cfi->max_rows += adding.num_found;
 		add_functions(&adding);
 		cfi_sort(cfi);
+		mark_gaps(&adding);
 	}
 	follow_free(adding.follow);
 	free(adding.found);
+	free(adding.rows);
 	free(adding.limits.at);
 	return good;
 }

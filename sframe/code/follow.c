@@ -30,6 +30,7 @@
  * @seen:	A bit for each byte that begins an instruction which some way leads to; NULL if
  *		the bytes cannot be executed.
  * @certain:	Those that are no guess, likewise.
+ * @begins:	Those that begin a block, likewise.
  */
 struct part {
 	u64		vaddr;
@@ -37,6 +38,7 @@ struct part {
 	const u8	*bytes;
 	u8		*seen;
 	u8		*certain;
+	u8		*begins;
 };
 
 /**
@@ -155,6 +157,7 @@ static void add_part(struct follow *follow, const struct object *obj, const GElf
 	part = &follow->parts[follow->num_parts - 1];
 	part->seen = require_memory(calloc(phdr->p_filesz / 8 + 1, 1));
 	part->certain = require_memory(calloc(phdr->p_filesz / 8 + 1, 1));
+	part->begins = require_memory(calloc(phdr->p_filesz / 8 + 1, 1));
 	follow->budget += MAX_VISITS * phdr->p_filesz;
 }
 
@@ -284,6 +287,7 @@ void follow_free(struct follow *follow)
 	for (size_t i = 0; i < follow->num_parts; i++) {
 		free(follow->parts[i].seen);
 		free(follow->parts[i].certain);
+		free(follow->parts[i].begins);
 	}
 	for (size_t i = 0; i < follow->num_blocks; i++)
 		free(follow->blocks[i].facts);
@@ -319,6 +323,16 @@ static const u8 *bytes_at(const struct follow *follow, u64 address, bool code, u
 	return part->bytes + (address - part->vaddr);
 }
 
+static bool has_bit(const u8 *bits, u64 at)
+{
+	return bits[at / 8] & 1 << at % 8;
+}
+
+static void set_bit(u8 *bits, u64 at)
+{
+	bits[at / 8] |= 1 << at % 8;
+}
+
 /**
  * follow_has_seen() - whether some way leads to an instruction
  * @follow:	From follow_new().
@@ -329,27 +343,24 @@ static const u8 *bytes_at(const struct follow *follow, u64 address, bool code, u
 bool follow_has_seen(const struct follow *follow, u64 address)
 {
 	const struct part *part = part_at(follow, address, true);
-	u64 at = address - (part ? part->vaddr : 0);
 
-	return part && part->seen[at / 8] & 1 << at % 8;
+	return part && has_bit(part->seen, address - part->vaddr);
 }
 
 static void see(struct follow *follow, u64 address, bool is_guess)
 {
 	const struct part *part = part_at(follow, address, true);
-	u64 at = address - part->vaddr;
 
-	part->seen[at / 8] |= 1 << at % 8;
+	set_bit(part->seen, address - part->vaddr);
 	if (!is_guess)
-		part->certain[at / 8] |= 1 << at % 8;
+		set_bit(part->certain, address - part->vaddr);
 }
 
 static bool is_certain(const struct follow *follow, u64 address)
 {
 	const struct part *part = part_at(follow, address, true);
-	u64 at = address - part->vaddr;
 
-	return part->certain[at / 8] & 1 << at % 8;
+	return has_bit(part->certain, address - part->vaddr);
 }
 
 /**
@@ -418,11 +429,14 @@ static u32 *find_slot(struct follow *follow, u64 address)
 	}
 }
 
+/* Most addresses are not those of blocks, and the hash is too large for the CPU's caches. */
 static struct block *find_block(struct follow *follow, u64 address)
 {
-	u32 slot = *find_slot(follow, address);
+	const struct part *part = part_at(follow, address, true);
 
-	return slot == NONE ? NULL : &follow->blocks[slot];
+	if (!part || !has_bit(part->begins, address - part->vaddr))
+		return NULL;
+	return &follow->blocks[*find_slot(follow, address)];
 }
 
 static void grow_hash(struct follow *follow)
@@ -469,10 +483,12 @@ static void push_stack(struct follow *follow, u32 block)
 
 static struct block *add_block(struct follow *follow, u64 address, const struct state *state)
 {
+	const struct part *part = part_at(follow, address, true);
 	struct block *block;
 
 	if (2 * follow->num_blocks >= follow->hash_size)
 		grow_hash(follow);
+	set_bit(part->begins, address - part->vaddr);
 	*find_slot(follow, address) = follow->num_blocks;
 	follow->blocks = grow(follow->blocks, &follow->room_blocks, follow->num_blocks,
 			      sizeof(*follow->blocks));
@@ -796,6 +812,13 @@ static bool leave_block(struct follow *follow, u32 from, const struct insn *insn
 	}
 }
 
+static bool is_sure(struct follow *follow, u32 index)
+{
+	const struct block *group = group_of(follow, index);
+
+	return !group->is_bad && (group->is_good || !follow->blocks[index].is_guess);
+}
+
 /* Whether a block that has come to @address goes on there */
 static bool goes_on(struct follow *follow, u64 address)
 {
@@ -839,14 +862,23 @@ static void run_queue(struct follow *follow)
 
 /**
  * follow_guess() - follow what may be a function
- * @follow:	From follow_new(), after follow_run() for all that is certain.  Needs follow_run()
- *		once more after all guesses.
+ * @follow:	From follow_new(), after all that is certain.
  * @address:	Its first instruction.
+ *
+ * Return: whether it is a function, as far as follow_run() does not find otherwise.
  */
-void follow_guess(struct follow *follow, u64 address)
+bool follow_guess(struct follow *follow, u64 address)
 {
-	if (!find_block(follow, address) && add_entry(follow, address, true))
-		run_queue(follow);
+	struct block *entry;
+
+	/* What is certain comes first. */
+	run_queue(follow);
+	entry = find_block(follow, address) ? NULL : add_entry(follow, address, true);
+	if (!entry)
+		return false;
+	address = entry - follow->blocks;
+	run_queue(follow);
+	return is_sure(follow, address);
 }
 
 /**
@@ -874,13 +906,6 @@ bool follow_run(struct follow *follow)
 			follow_block(follow, i);
 	} while ((follow->num_queue || follow->num_blocks != count) && follow->budget);
 	return follow->budget || !follow->num_blocks;
-}
-
-static bool is_sure(struct follow *follow, u32 index)
-{
-	const struct block *group = group_of(follow, index);
-
-	return !group->is_bad && (group->is_good || !follow->blocks[index].is_guess);
 }
 
 /**

@@ -30,7 +30,7 @@ struct follow *follow_new(const struct object *obj, const struct ranges *limits)
 bool follow_is_within(const struct follow *follow, u64 address);
 void follow_enter(struct follow *follow, u64 address);
 void follow_start(struct follow *follow, u64 address);
-void follow_guess(struct follow *follow, u64 address);
+bool follow_guess(struct follow *follow, u64 address);
 bool follow_has_seen(const struct follow *follow, u64 address);
 bool follow_run(struct follow *follow);
 void follow_for_each(struct follow *follow, follow_each *each, void *data);

@@ -104,6 +104,7 @@ static void fill_note(struct sframe_note *to, const struct sframe_note *from,
 	if (from)
 		*to = *from;
 	memcpy(to->magic, SFRAME_NOTE_MAGIC, sizeof(to->magic));
+	to->maker = SFRAME_NOTE_MAKER;
 	file_hash(to->sha256, image->bytes, image->size);
 }
 
@@ -183,7 +184,7 @@ out_free:
  * @object:	The object that the table is for, as file_describe() describes it.
  * @image:	The table.
  * @format:	The version of the format.
- * @note:	What to note, besides magic and hash; NULL for nothing.
+ * @note:	What to note, besides magic, maker and hash; NULL for nothing.
  *
  * Return: 0, or a negative errno.
  */

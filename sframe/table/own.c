@@ -83,10 +83,10 @@ static bool can_describe(const struct cfi *cfi, const struct function *function)
 
 static bool has_row(const struct table *table, u64 pc)
 {
+	struct marks marks;
 	struct row row;
-	bool signal;
 
-	return !table_find(table, pc, &row, &signal);
+	return !table_find(table, pc, &row, &marks);
 }
 
 /**

@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/grow.h"
+#include "cfi/text.h"
 #include "table/sframe_table.h"
 
 /*
@@ -78,6 +79,7 @@ static void add_entry(struct planning *pl, u64 start, u8 repeat)
 		.first_row = plan->num_rows,
 		.repeat = repeat,
 		.signal = pl->function->signal,
+		.followed = pl->function->followed,
 	};
 }
 
@@ -197,6 +199,11 @@ static void plan_rows(struct planning *pl)
 	u64 end, start = function->start;
 	enum cause cause;
 
+	/* Nothing is known of it, which the table has to say: see code_add(). */
+	if (!function->num_rows) {
+		add_entry(pl, start, 0);
+		pl->entry->size = function->size;
+	}
 	for (u32 i = 0; i < function->num_rows; i++, row++, start = end) {
 		end = function->start + (i + 1 < function->num_rows ?
 					 row[1].start : function->size);

@@ -149,7 +149,8 @@ static bool entry_v3(const struct table *table, u32 index,
 		return false;
 	memcpy(&attr, table->start + table->rows + fde.fre_off, sizeof(attr));
 	entry->num_rows = attr.num_fres;
-	entry->signal = attr.info & SFRAME_V3_FDE_SIGNAL;
+	entry->is.signal = attr.info & SFRAME_V3_FDE_SIGNAL;
+	entry->is.followed = attr.info2 & SFRAME_V3_FDE_FOLLOWED;
 	entry->flexible = SFRAME_V3_FDE_TYPE(attr.info2) == SFRAME_V3_FDE_FLEX;
 	if (SFRAME_V3_FDE_TYPE(attr.info2) > SFRAME_V3_FDE_FLEX)
 		return false;
@@ -365,12 +366,11 @@ static u32 count_starts(const struct table *table, u64 pc)
  * @table:	The table.
  * @pc:		The instruction's address.
  * @row:	Filled in.
- * @signal:	Set to whether the function is a signal frame.
+ * @marks:	Set to what the table says of the function, if there is a row.
  *
  * Return: 0, -ENOENT if there is no row, or -EBADMSG if the table is damaged.
  */
-int table_find(const struct table *table, u64 pc, struct row *row,
-	       bool *signal)
+int table_find(const struct table *table, u64 pc, struct row *row, struct marks *marks)
 {
 	struct entry_reader entry;
 	struct row next;
@@ -387,9 +387,9 @@ int table_find(const struct table *table, u64 pc, struct row *row,
 	offset = pc - entry.start;
 	if (entry.repeat)
 		offset %= entry.repeat;
-	*signal = entry.signal;
+	*marks = entry.is;
 	/* The function of an outermost frame may have no row at all. */
-	if (!entry.num_rows && table->version == SFRAME_VERSION_3) {
+	if (!entry.num_rows && table->version == SFRAME_VERSION_3 && !entry.is.followed) {
 		struct bytes none = { };
 
 		*row = (struct row){ };

@@ -4,12 +4,6 @@
 
 #include "cfi/cfi.h"
 
-/*
- * Functions are aligned to this.  The kernel takes a shorter gap before a function for
- * alignment (table_is_padding() in its table.c): the row before the gap holds there.
- */
-#define CODE_ALIGNMENT	16
-
 /**
  * struct entry - a function (FDE) of a planned table
  * @start:	Its first address.
@@ -18,6 +12,7 @@
  * @num_rows:	Number of rows; their starts are relative to @start.
  * @repeat:	0, or the number of bytes after which the rows repeat.
  * @signal:	It is a signal frame.
+ * @followed:	Its rows follow from the code itself; without rows, nothing is known of it.
  */
 struct entry {
 	u64	start;
@@ -26,6 +21,7 @@ struct entry {
 	u32	num_rows;
 	u8	repeat;
 	bool	signal;
+	bool	followed;
 };
 
 /**
@@ -127,12 +123,22 @@ struct table {
 };
 
 /**
+ * struct marks - what a table says of a function besides its rows
+ * @signal:	It is a signal frame.
+ * @followed:	Its rows follow from the code itself.
+ */
+struct marks {
+	bool	signal;
+	bool	followed;
+};
+
+/**
  * struct entry_reader - a function of a table, and a position in its rows
  * @start:	The function's first address.
  * @size:	Its size in bytes.
  * @num_rows:	Its number of rows.
  * @repeat:	0, or the number of bytes after which the rows repeat.
- * @signal:	It is a signal frame.
+ * @is:		What the table says of the function.
  * @flexible:	Its rows are flexible ones.
  * @width:	Size of a row's start in bytes.
  * @at:		The next row.
@@ -144,7 +150,7 @@ struct entry_reader {
 	u32		size;
 	u32		num_rows;
 	u8		repeat;
-	bool		signal;
+	struct marks	is;
 	bool		flexible;
 	u8		width;
 	const u8	*at;
@@ -158,7 +164,6 @@ bool table_entry(const struct table *table, u32 index,
 		 struct entry_reader *entry);
 int table_next_row(struct entry_reader *entry, struct row *row);
 const char *table_check(const struct table *table);
-int table_find(const struct table *table, u64 pc, struct row *row,
-	       bool *signal);
+int table_find(const struct table *table, u64 pc, struct row *row, struct marks *marks);
 
 #endif /* _SFRAME_TABLE_H */

@@ -22,7 +22,7 @@ static void find_functions(const struct table *table, struct ranges *functions)
 	for (u32 i = 0; table && i < table->num_entries; i++)
 		/* That of an outermost frame may have no rows, but it is described. */
 		if (table_entry(table, i, &entry) &&
-		    (entry.num_rows || table->version == FORMAT_V3))
+		    (entry.num_rows || (table->version == FORMAT_V3 && !entry.is.followed)))
 			range_add(functions, entry.start, entry.size, 0);
 	ranges_sort(functions);
 }

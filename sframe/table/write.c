@@ -170,7 +170,7 @@ static bool is_flexible(const struct writing *wr, const struct entry *entry)
 static unsigned int entry_width(const struct writing *wr,
 				const struct entry *entry)
 {
-	return width_code(entry_rows(wr, entry)[entry->num_rows - 1].start);
+	return entry->num_rows ? width_code(entry_rows(wr, entry)[entry->num_rows - 1].start) : 0;
 }
 
 static u8 entry_info(const struct writing *wr, const struct entry *entry)
@@ -187,9 +187,13 @@ static u8 entry_info(const struct writing *wr, const struct entry *entry)
 static void put_attributes(struct writing *wr, const struct entry *entry,
 			   bool flexible)
 {
+	u8 info2 = flexible ? SFRAME_V3_FDE_FLEX : SFRAME_V3_FDE_DEFAULT;
+
+	if (entry->followed)
+		info2 |= SFRAME_V3_FDE_FOLLOWED;
 	put_fixed(wr->rows, entry->num_rows, 2);
 	put_fixed(wr->rows, entry_info(wr, entry), 1);
-	put_fixed(wr->rows, flexible ? SFRAME_V3_FDE_FLEX : 0, 1);
+	put_fixed(wr->rows, info2, 1);
 	put_fixed(wr->rows, entry->repeat, 1);
 }
 
@@ -235,6 +239,8 @@ static u32 put_rows(struct writing *wr, const struct entry *entry)
 
 	if (wr->plan->format == FORMAT_V3)
 		put_attributes(wr, entry, flexible);
+	if (entry->followed)
+		wr->rows->private_rules = true;
 	for (u32 i = 0; i < entry->num_rows; i++) {
 		put_row(wr->rows, &rows[i], entry_width(wr, entry), flexible);
 		if (rows[i].cfa.add)

@@ -205,10 +205,9 @@ code_of_stock_files_equals_eh_frame() {
 	[ "$share" -ge 95 ]
 }
 
-# rows_gained NAME BYTES: of the text without rows, following the code yields rows for so much;
-# empty for nothing.
+# rows_gained NAME BYTES: following the code yields rows for so much; empty for nothing.
 rows_gained() {
-	"$CHECKED" check --code "$SHAPES-$1" > "$OUT/followed/out"
+	status 0 "$CHECKED" check --every-byte "$SHAPES-$1" > "$OUT/followed/out"
 	cat "$OUT/followed/out"
 	[ "$(sed -n 's/^  text .*, followed \([0-9]*\)$/\1/p' "$OUT/followed/out" | tail -n 1)" = "$2" ]
 }
@@ -232,12 +231,73 @@ code_without_eh_frame_is_followed() {
 		called: $body
 	END
 	rows_gained found 39
-	# Without sections, symbols and .eh_frame, the called one has no row.
-	objcopy --remove-section .eh_frame --strip-all "$SHAPES-found" "$SHAPES-bare"
-	"$CHECKED" check --code "$SHAPES-bare" > "$OUT/followed/out"
+	"$CHECKED" gen --quiet -o "$SHAPES-found.table" "$SHAPES-found"
+	"$CHECKED" dump --rows "$SHAPES-found.table" > "$OUT/followed/out"
 	cat "$OUT/followed/out"
-	has "$OUT/followed/out" "bare: skipped: no .eh_frame"
-	has "$OUT/followed/out" ", followed "
+	# The function of .eh_frame, and three others
+	[ "$(grep -c ' rows' "$OUT/followed/out")" = 4 ]
+	[ "$(grep -c ' 13 bytes  *5 rows, followed$' "$OUT/followed/out")" = 3 ]
+	[ "$(grep -c '  sp+8  *\[cfa-8\]  *=$' "$OUT/followed/out")" = 7 ]
+	[ "$(grep -c '  sp+16  *\[cfa-8\]  *=$' "$OUT/followed/out")" = 6 ]
+	[ "$(grep -c '  sp+32  *\[cfa-8\]  *=$' "$OUT/followed/out")" = 3 ]
+	# Version 2 has no mark for them.
+	"$CHECKED" gen --quiet --format v2 -o "$SHAPES-found.table" "$SHAPES-found"
+	has <("$CHECKED" dump "$SHAPES-found.table") ": 1 functions, "
+}
+
+# Nothing leads to the bytes after a function, which are no alignment: they must have no row.
+gaps_beside_followed_code_have_no_row() {
+	make_shapes gaps <<-'END'
+		.globl _start
+		_start: .cfi_startproc
+			call 1f
+			ret
+			.cfi_endproc
+		1:	push %rbx
+			pop %rbx
+			ret
+			.byte 0x06
+			.p2align 4, 0x06
+		first: .cfi_startproc
+			ret
+			.cfi_endproc
+			.byte 0x06
+			.p2align 4, 0x06
+		2:	push %rbx
+			pop %rbx
+			ret
+			.p2align 4, 0xcc
+		second: .cfi_startproc
+			call 2b
+			ret
+			.cfi_endproc
+	END
+	rows_gained gaps 6
+	"$CHECKED" gen --quiet -o "$SHAPES-gaps.table" "$SHAPES-gaps"
+	"$CHECKED" dump "$SHAPES-gaps.table" > "$OUT/followed/out"
+	cat "$OUT/followed/out"
+	[ "$(grep -c ' 0 rows, followed$' "$OUT/followed/out")" = 2 ]
+}
+
+# A table that an older tool made without following code is made anew, once.
+tables_of_an_older_tool_are_made_anew() {
+	local dir=$OUT/followed/cache table
+
+	code_without_eh_frame_is_followed
+	"$CHECKED" cache --cache-dir "$dir" "$SHAPES-found" > "$OUT/followed/out"
+	has "$OUT/followed/out" " 1 written "
+	table=$(echo "$dir"/??/*.v4)
+	cp "$table" "$OUT/followed/new"
+	# sframe_note::maker, after the magic and the flags
+	printf '\0' | dd of="$table" bs=1 seek=$((2048 + 12)) conv=notrunc status=none
+	status 1 "$CHECKED" check --cache-dir "$dir" "$SHAPES-found" > "$OUT/followed/out" 2>&1
+	has "$OUT/followed/out" "an older version of the tool made it; make the table by 'sframe cache'"
+	"$CHECKED" cache --cache-dir "$dir" "$SHAPES-found" > "$OUT/followed/out"
+	has "$OUT/followed/out" " 1 written "
+	cmp "$table" "$OUT/followed/new"
+	"$CHECKED" cache --cache-dir "$dir" "$SHAPES-found" > "$OUT/followed/out"
+	has "$OUT/followed/out" " 1 there already"
+	status 0 "$CHECKED" check --cache-dir "$dir" "$SHAPES-found"
 }
 
 # What does not return to its caller with the frame as it was is no function.
@@ -309,6 +369,8 @@ followed_cases() {
 	try code-programs code_of_programs_equals_eh_frame
 	try code-stock-files code_of_stock_files_equals_eh_frame
 	try code-without-eh_frame code_without_eh_frame_is_followed
+	try code-gaps gaps_beside_followed_code_have_no_row
+	try code-older-tables tables_of_an_older_tool_are_made_anew
 	try code-guesses guesses_that_code_refutes_yield_nothing
 	try code-hostile hostile_code_ends
 }

@@ -159,9 +159,9 @@ static void test_table_file(const char *name)
 {
 	struct entry_reader entry;
 	struct sframe_file head;
+	struct marks marks;
 	struct table table;
 	struct row row;
-	bool signal;
 	u8 *bytes;
 
 	if (!file_read(name, &head, &bytes) &&
@@ -171,7 +171,7 @@ static void test_table_file(const char *name)
 			if (!table_entry(&table, i, &entry))
 				continue;
 			if (i < 16)
-				table_find(&table, entry.start, &row, &signal);
+				table_find(&table, entry.start, &row, &marks);
 			for (int n = 0; n < 64 && table_next_row(&entry, &row) > 0; n++)
 				;
 		}

@@ -218,6 +218,8 @@ check_notices_faults() {
 	broken remember cfi/rows.c 's/run->now = run->remembered/run->initial = run->remembered/'
 	broken restore cfi/rows.c 's/\(run->now.rule\[column\] = run->\)initial/\1now/'
 	broken gap table/plan.c 's/leave_out(pl, start, end - start, cause);/;/'
+	broken followed table/write.c 's/info2 |= SFRAME_V3_FDE_FOLLOWED/info2 |= 0/'
+	broken kernel-followed kernel/table.c 's/rule.followed = .*;/rule.followed = false;/'
 	broken kernel-row kernel/table.c \
 		's/offset + row.start, rule)/offset + row.start + 1, rule)/'
 	broken silence table/plan.c 's/if (size && size < CODE_ALIGNMENT)/if (size > CODE_ALIGNMENT)/'

@@ -42,9 +42,14 @@
 #define SFRAME_FILE_LAYOUT	12
 
 /*
- * sframe_file::flags: the table has CFA rules that no version of SFrame can express,
- * *(register + offset) + addend.  In a flexible FDE of version 3, the control word of such
- * a CFA has the bits 0x7, and a third word, the addend, follows its offset.
+ * sframe_file::flags: the table has what no version of SFrame has.
+ *
+ * CFA rules of the form *(register + offset) + addend: in a flexible FDE of version 3, the
+ * control word of such a CFA has the bits 0x7, and a third word, the addend, follows its offset.
+ *
+ * Functions without unwind information, whose rows follow from their instructions: in version 3,
+ * bit 0x20 of the fourth byte of the attributes, which has the type of the FDE.  Readers check
+ * the return addresses that these rows lead to.  Without rows, nothing is known of the code.
  */
 #define SFRAME_FILE_PRIVATE_RULES	0x1
 

@@ -21,6 +21,7 @@
 static struct sframe_build build;
 /* Size of the code that @build describes, in bytes */
 static u32 text_size;
+static bool private_rules;
 
 /*
  * 0x00-0x1f: push %rbp at 0x01, mov %rsp,%rbp at 0x04; the row at 0x04 has an FP
@@ -91,6 +92,7 @@ static struct unwind_table *table_build_from(const u8 *bytes, size_t len)
 		.start = TABLE,
 		.text_start = TEXT,
 		.text_end = TEXT + text_size,
+		.private_rules = private_rules,
 	};
 
 	return unwind_table_build(&source, 1, GFP_KERNEL);
@@ -104,6 +106,7 @@ static struct unwind_table *table_build(void)
 static int table_init(struct kunit *test)
 {
 	text_size = 0x90;
+	private_rules = false;
 	table_write();
 	return 0;
 }
@@ -189,9 +192,12 @@ static void table_expect_row(struct kunit *test, const struct unwind_table *tabl
 	KUNIT_EXPECT_EQ_MSG(test, ret, want->ret, "offset %#llx", want->offset);
 	if (ret || want->ret)
 		return;
-	KUNIT_EXPECT_EQ_MSG(test, row->outermost, want->row.outermost, "offset %#llx",
+	KUNIT_EXPECT_EQ_MSG(test, (bool)row->outermost, (bool)want->row.outermost, "offset %#llx",
 			    want->offset);
-	KUNIT_EXPECT_EQ_MSG(test, row->signal, want->row.signal, "offset %#llx", want->offset);
+	KUNIT_EXPECT_EQ_MSG(test, (bool)row->signal, (bool)want->row.signal, "offset %#llx",
+			    want->offset);
+	KUNIT_EXPECT_EQ_MSG(test, (bool)row->followed, (bool)want->row.followed, "offset %#llx",
+			    want->offset);
 	KUNIT_EXPECT_EQ_MSG(test, row->plain, want->row.plain, "offset %#llx", want->offset);
 	if (row->outermost)
 		return;
@@ -439,6 +445,36 @@ static void unwind_table_refuses_attributes_behind_the_end_v3(struct kunit *test
 	}
 }
 
+/* Nothing is known of a function without rows, so that nothing takes it for alignment. */
+static void unwind_table_marks_followed_functions(struct kunit *test)
+{
+	static const struct table_case private[] = {
+		{ 0x00, 0, { AT_SP(8), CALLED, FP_KEPT, .followed = true } },
+		{ 0x0b, 0, { AT_SP(8), CALLED, FP_KEPT, .followed = true } },
+		{ 0x0c, -ENOENT },
+		{ 0x0f, -ENOENT },
+		{ 0x10, 0, { AT_SP(8), CALLED, PLAIN_FP_KEPT } },
+	};
+	static const struct table_case others[] = {
+		{ 0x00, -ENODATA },
+		{ 0x0c, -ENODATA },
+		{ 0x10, 0, { AT_SP(8), CALLED, PLAIN_FP_KEPT } },
+	};
+
+	sframe_build_start(&build, SFRAME_VERSION_3);
+	sframe_build_function(&build, 0x00, 0x0c, SFRAME_FRE_ADDR1, 0);
+	sframe_build_attributes(&build)->info2 = SFRAME_V3_FDE_FOLLOWED;
+	sframe_build_row(&build, 0x00, false, 1, (s8[]){ 8 });
+	sframe_build_function(&build, 0x0c, 0x04, SFRAME_FRE_ADDR1, 0);
+	sframe_build_attributes(&build)->info2 = SFRAME_V3_FDE_FOLLOWED;
+	sframe_build_function(&build, 0x10, 0x10, SFRAME_FRE_ADDR1, 0);
+	sframe_build_row(&build, 0x00, false, 1, (s8[]){ 8 });
+	sframe_build_finish(&build, TABLE, TEXT);
+	table_expect(test, others, ARRAY_SIZE(others));
+	private_rules = true;
+	table_expect(test, private, ARRAY_SIZE(private));
+}
+
 static const struct {
 	u8	nr;
 	s8	words[6];
@@ -493,6 +529,7 @@ static struct kunit_case unwind_table_cases[] = {
 	KUNIT_CASE(unwind_table_has_rows_of_every_width),
 	KUNIT_CASE(unwind_table_has_rows_of_pc_relative_starts),
 	KUNIT_CASE(unwind_table_has_a_row_for_alignment_alone),
+	KUNIT_CASE(unwind_table_marks_followed_functions),
 	KUNIT_CASE(unwind_table_leaves_out_what_crosses_the_end),
 	KUNIT_CASE(unwind_table_refuses_a_damaged_header),
 	KUNIT_CASE(unwind_table_refuses_a_table_that_is_cut_off),

@@ -140,7 +140,7 @@ static void read_default(struct words *words, u8 info, struct sframe_row *row)
 	row->cfa.offset = take_offset(words);
 	if (words->left)
 		row->fp = (struct sframe_rule){ take_offset(words), SFRAME_BASE_CFA, 1 };
-	row->plain = !row->signal && (!row->fp.deref || row->fp.offset <= -16);
+	row->plain = !row->signal && !row->followed && (!row->fp.deref || row->fp.offset <= -16);
 }
 
 static int read_row(const struct test_function *func, u8 info, const u8 *at,
@@ -153,6 +153,7 @@ static int read_row(const struct test_function *func, u8 info, const u8 *at,
 		.fp.base = SFRAME_BASE_SAME,
 		.outermost = !words.left,
 		.signal = func->info & SFRAME_V3_FDE_SIGNAL,
+		.followed = func->info2 & SFRAME_V3_FDE_FOLLOWED,
 	};
 	if (row->outermost)
 		return 0;
@@ -187,6 +188,7 @@ static int find_row(const u8 *rows, const struct test_function *func, u32 offset
 /* In version 3: false, if a bit of them is not known. */
 static bool read_attributes(const u8 *rows, struct test_function *func)
 {
+	u8 known = SFRAME_V3_FDE_FLEX | (func->private_rules ? SFRAME_V3_FDE_FOLLOWED : 0);
 	struct sframe_v3_attributes attributes;
 
 	memcpy(&attributes, rows + func->rows, sizeof(attributes));
@@ -195,7 +197,7 @@ static bool read_attributes(const u8 *rows, struct test_function *func)
 	func->info = attributes.info;
 	func->info2 = attributes.info2;
 	func->repeat = attributes.rep_size;
-	return !(func->info & SFRAME_V3_FDE_UNUSED) && func->info2 <= SFRAME_V3_FDE_FLEX;
+	return !(func->info & SFRAME_V3_FDE_UNUSED) && !(func->info2 & ~known);
 }
 
 int test_model_row(const struct unwind_table_source *source, u64 ip, struct sframe_row *row)
@@ -211,6 +213,8 @@ int test_model_row(const struct unwind_table_source *source, u64 ip, struct sfra
 	if (is_version_3(source)) {
 		if (!read_attributes(rows, &func))
 			return -ENODATA;
+		if (!func.num_rows && func.info2 & SFRAME_V3_FDE_FOLLOWED)
+			return -ENOENT;
 		*row = (struct sframe_row){ .outermost = true };
 		if (!func.num_rows && !func.info2 && !(func.info & SFRAME_V3_FDE_SIGNAL))
 			return 0;

@@ -73,15 +73,15 @@ static bool is_short(const struct sframe_row *row)
 void test_row_text(int error, const struct sframe_row *row, char *to, size_t len)
 {
 	char cfa[32], ra[32], fp[32], add[16] = "";
-	const char *signal;
+	const char *mark;
 
 	if (error) {
 		snprintf(to, len, "%s", test_error(error));
 		return;
 	}
-	signal = row->signal ? " signal" : "";
+	mark = row->signal ? " signal" : row->followed ? " followed" : "";
 	if (row->outermost) {
-		snprintf(to, len, "outermost%s", signal);
+		snprintf(to, len, "outermost%s", mark);
 		return;
 	}
 	rule_text(&row->cfa, cfa, sizeof(cfa));
@@ -90,17 +90,17 @@ void test_row_text(int error, const struct sframe_row *row, char *to, size_t len
 	if (row->cfa_add)
 		snprintf(add, sizeof(add), "%+d", row->cfa_add);
 	if (!is_short(row))
-		snprintf(to, len, "cfa=%s%s ra=%s fp=%s%s", cfa, add, ra, fp, signal);
+		snprintf(to, len, "cfa=%s%s ra=%s fp=%s%s", cfa, add, ra, fp, mark);
 	else if (row->fp.base != SFRAME_BASE_SAME)
 		snprintf(to, len, "%s ra%+d fp%+d%s", cfa, row->ra.offset,
-			 row->fp.offset, signal);
+			 row->fp.offset, mark);
 	else
-		snprintf(to, len, "%s ra%+d%s", cfa, row->ra.offset, signal);
+		snprintf(to, len, "%s ra%+d%s", cfa, row->ra.offset, mark);
 }
 
 bool test_same_row(const struct sframe_row *a, const struct sframe_row *b)
 {
-	if (a->signal != b->signal)
+	if (a->signal != b->signal || a->followed != b->followed)
 		return false;
 	if (a->outermost || b->outermost)
 		return a->outermost == b->outermost;
@@ -111,7 +111,7 @@ bool test_same_row(const struct sframe_row *a, const struct sframe_row *b)
 /* What sframe_row::plain says */
 static bool is_plain_row(const struct sframe_row *row)
 {
-	return !row->outermost && !row->signal && !row->cfa.deref &&
+	return !row->outermost && !row->signal && !row->followed && !row->cfa.deref &&
 	       (row->cfa.base == SFRAME_BASE_SP || row->cfa.base == SFRAME_BASE_FP) &&
 	       in_frame(&row->ra) && row->ra.offset == -8 &&
 	       (row->fp.base == SFRAME_BASE_SAME ||

@@ -299,19 +299,25 @@ static inline bool prepare_map(struct lying_map *map)
 	return !mprotect(map->fault, PAGE, PROT_READ | PROT_WRITE) && watch_map(map);
 }
 
-/* Run the code, and return whether the kernel used the table. */
-static keep int believes_in(struct lying_map *map)
+/* Run the code, and return whether the stack has the return address @ip that the table finds. */
+static keep int leads_to(struct lying_map *map, unsigned long ip)
 {
 	lying_function *function = (lying_function *)(map->area + PAGE + map->at);
 
 	madvise(map->fault, PAGE, MADV_DONTNEED);
 	unwind_perf_drain(&map->perf);
 	ioctl(map->perf.fd, PERF_EVENT_IOC_ENABLE, 0);
-	function(map->fault, POISON);
+	function(map->fault, ip);
 	ioctl(map->perf.fd, PERF_EVENT_IOC_DISABLE, 0);
 	if (!unwind_perf_stack_at(&map->perf, (uintptr_t)function + LYING_FAULT, &map->record))
 		return -1;
-	return map->record.nr > 1 && map->record.ips[1] == POISON;
+	return map->record.nr > 1 && map->record.ips[1] == ip;
+}
+
+/* Run the code, and return whether the kernel used the table. */
+static inline int believes_in(struct lying_map *map)
+{
+	return leads_to(map, POISON);
 }
 
 /* Print what was sampled, and what the kernel knows of files, when it has not looked. */

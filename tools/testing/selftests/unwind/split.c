@@ -19,6 +19,8 @@
 
 #define SYSCTL "/proc/sys/kernel/unwind_table_path"
 
+/* In the fourth byte of a function's attributes: see sframe_file.h */
+#define FOLLOWED	0x20
 /* Where the object's second function is in its code, a copy of the first */
 #define SECOND	64
 #define MAX_ENTRIES 4
@@ -143,16 +145,51 @@ static void fill_table(split_data *self)
 	self->table = lying_table(-(int)PAGE);
 }
 
-/* Write the first @size bytes of the table. */
-static bool write_table(split_data *self, size_t size)
+/* Write the first @size bytes of the file with @table. */
+static bool write_bytes(split_data *self, const void *table, size_t table_size, size_t size)
 {
 	static uint8_t bytes[2 * PAGE];
 
 	memset(bytes, 0, sizeof(bytes));
 	memcpy(bytes, &self->head, sizeof(self->head));
-	memcpy(bytes + SFRAME_FILE_TABLE, &self->table, sizeof(self->table));
+	memcpy(bytes + SFRAME_FILE_TABLE, table, table_size);
 	unlink(self->name);
 	return write_file(self->name, bytes, size);
+}
+
+static bool write_table(split_data *self, size_t size)
+{
+	return write_bytes(self, &self->table, sizeof(self->table), size);
+}
+
+/* Write a table of version 3 with the same rows for all of the code. */
+static bool write_version_3(split_data *self, uint8_t info2)
+{
+	struct {
+		uint8_t		header[offsetof(struct lying_table, start)];
+		int64_t		start;
+		uint32_t	size;
+		uint32_t	rows_at;
+		uint16_t	num_rows;
+		uint8_t		info;
+		uint8_t		info2;
+		uint8_t		repeat;
+		uint8_t		rows[sizeof(lying_rows)];
+	} __attribute__((packed)) table = {
+		.start = -(int)PAGE,
+		.size = SECOND + sizeof(lying_code),
+		.num_rows = 2,
+		.info2 = info2,
+	};
+
+	self->table.version = 3;
+	self->table.freoff = offsetof(typeof(table), num_rows) - sizeof(table.header);
+	self->table.fre_len = sizeof(table) - offsetof(typeof(table), num_rows);
+	memcpy(table.header, &self->table, sizeof(table.header));
+	memcpy(table.rows, lying_rows, sizeof(lying_rows));
+	self->head.format = 3;
+	self->head.table_size = sizeof(table);
+	return write_bytes(self, &table, sizeof(table), SFRAME_FILE_TABLE + sizeof(table));
 }
 
 #define WHOLE (SFRAME_FILE_TABLE + sizeof(struct lying_table))
@@ -611,6 +648,38 @@ TEST_F(split, completes_the_table_of_the_object)
 	ASSERT_TRUE(write_table(self, WHOLE));
 	ASSERT_TRUE(publish(self));
 	EXPECT_EQ(3, finds_both(self));
+}
+
+/* An instruction that the table has a row for, after another one than a call */
+static unsigned long behind_no_call(const split_data *self)
+{
+	return (unsigned long)self->map.area + PAGE + SECOND + LYING_FAULT;
+}
+
+TEST_F(split, of_version_3_leads_where_it_says)
+{
+	ASSERT_TRUE(write_version_3(self, 0));
+	ASSERT_TRUE(publish(self));
+	EXPECT_EQ(1, finds(self));
+	EXPECT_EQ(1, leads_to(&self->map, behind_no_call(self)));
+}
+
+/* Return addresses that rows without unwind information lead to are checked. */
+TEST_F(split, of_followed_code_leads_behind_calls)
+{
+	self->head.flags = SFRAME_FILE_PRIVATE_RULES;
+	ASSERT_TRUE(write_version_3(self, FOLLOWED));
+	ASSERT_TRUE(publish(self));
+	/* Code without rows, which may be made at run time, is not looked at. */
+	EXPECT_EQ(1, finds(self));
+	EXPECT_EQ(0, leads_to(&self->map, behind_no_call(self)));
+}
+
+TEST_F(split, of_followed_code_has_to_say_so)
+{
+	ASSERT_TRUE(write_version_3(self, FOLLOWED));
+	ASSERT_TRUE(publish(self));
+	EXPECT_EQ(0, finds(self));
 }
 
 /* Where both have a row, that of root counts. */
