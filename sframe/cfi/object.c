@@ -405,6 +405,34 @@ void object_close(struct object *obj)
 }
 
 /**
+ * object_next_section() - find the next section of some types, and read it
+ * @obj:	The object.
+ * @scn:	The last one found, or NULL; set to the next.
+ * @types:	A bit for each type.
+ * @shdr:	Filled in.
+ * @left:	How many bytes may be read still; at first, the size of the file.  libelf copies
+ *		each section, and sections may share their bytes.
+ *
+ * Return: the section's bytes; NULL if there is none.
+ */
+Elf_Data *object_next_section(const struct object *obj, Elf_Scn **scn, u32 types,
+			      GElf_Shdr *shdr, u64 *left)
+{
+	Elf_Data *data;
+
+	while ((*scn = elf_nextscn(obj->elf, *scn))) {
+		if (!gelf_getshdr(*scn, shdr) || shdr->sh_type >= 32 ||
+		    !(types & 1U << shdr->sh_type) || shdr->sh_size > *left)
+			continue;
+		*left -= shdr->sh_size;
+		data = elf_getdata(*scn, NULL);
+		if (data)
+			return data;
+	}
+	return NULL;
+}
+
+/**
  * object_is_code() - whether an executable segment holds a range
  * @obj:	The object.
  * @start:	The range's first address.

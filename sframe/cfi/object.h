@@ -2,7 +2,7 @@
 #ifndef _SFRAME_OBJECT_H
 #define _SFRAME_OBJECT_H
 
-#include <libelf.h>
+#include <gelf.h>
 #include <linux/types.h>
 
 #include "base/sframe_file.h"
@@ -102,6 +102,8 @@ enum object_state object_read(struct object *obj);
 enum object_state object_open(struct object *obj, const char *name);
 void object_close(struct object *obj);
 bool object_has_cfi(const struct object *obj);
+Elf_Data *object_next_section(const struct object *obj, Elf_Scn **scn, u32 types,
+			      GElf_Shdr *shdr, u64 *left);
 bool object_is_code(const struct object *obj, u64 start, u64 size);
 
 #endif /* _SFRAME_OBJECT_H */

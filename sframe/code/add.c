@@ -2,9 +2,10 @@
 /*
  * Adds rows for code that .eh_frame does not describe, by following it.
  *
- * Functions begin at symbols, and where code calls.  What nothing leads to is guessed to be a
- * function if it is aligned and follows the end of another one.  A guess counts only if it returns
- * to its caller, and leaves its frame as it was wherever it does.
+ * Functions begin at symbols, and where code calls; so do the parts of a PLT that bind lazily.  What
+ * pointers lead to is guessed to be a function, and what nothing leads to, if it is aligned and
+ * follows the end of another one.  A guess counts only if it returns to its caller, and leaves its
+ * frame as it was wherever it does.
  */
 #include <gelf.h>
 #include <stdlib.h>
@@ -17,6 +18,12 @@
 
 #define CALL		0xe8
 #define CALL_SIZE	5
+
+/*
+ * More is a program of a compiler that makes no unwind information at all, as those of Haskell and
+ * Go.  Following takes twenty times the size of the code in memory, and a second for each 2 MB.
+ */
+#define MAX_CODE	0x1000000
 
 /* So many guesses in a row are wrong where functions do not return, as in Haskell. */
 #define MAX_WRONG	1000
@@ -98,12 +105,11 @@ static u64 find_limits(struct adding *adding)
 	return bytes;
 }
 
-static void enter_symbols(struct adding *adding, Elf_Scn *scn)
+static void enter_symbols(struct adding *adding, Elf_Data *data)
 {
-	Elf_Data *data = elf_getdata(scn, NULL);
 	GElf_Sym sym;
 
-	for (int i = 0; data && gelf_getsym(data, i, &sym); i++)
+	for (int i = 0; gelf_getsym(data, i, &sym); i++)
 		if (sym.st_shndx != SHN_UNDEF && sym.st_value &&
 		    (GELF_ST_TYPE(sym.st_info) == STT_FUNC ||
 		     GELF_ST_TYPE(sym.st_info) == STT_GNU_IFUNC))
@@ -114,17 +120,50 @@ static void enter_all_symbols(struct adding *adding)
 {
 	u64 left = adding->obj->file_size;
 	Elf_Scn *scn = NULL;
+	Elf_Data *data;
 	GElf_Shdr shdr;
 
-	while ((scn = elf_nextscn(adding->obj->elf, scn))) {
-		if (!gelf_getshdr(scn, &shdr) ||
-		    (shdr.sh_type != SHT_SYMTAB && shdr.sh_type != SHT_DYNSYM) ||
-		    shdr.sh_size > left)
-			continue;
-		/* libelf copies each; sections may share their bytes. */
-		left -= shdr.sh_size;
-		enter_symbols(adding, scn);
-	}
+	while ((data = object_next_section(adding->obj, &scn, 1 << SHT_SYMTAB | 1 << SHT_DYNSYM,
+					   &shdr, &left)))
+		enter_symbols(adding, data);
+}
+
+/* The word of a lazily bound function leads to the PLT at first. */
+static void enter_lazy(struct adding *adding, Elf_Data *data)
+{
+	GElf_Rela rela;
+	u64 target;
+
+	for (int i = 0; gelf_getrela(data, i, &rela); i++)
+		if (GELF_R_TYPE(rela.r_info) == R_X86_64_JUMP_SLOT &&
+		    follow_word(adding->follow, rela.r_offset, &target) &&
+		    follow_is_within(adding->follow, target))
+			follow_enter(adding->follow, target);
+}
+
+static void guess_pointers(struct adding *adding, Elf_Data *data)
+{
+	GElf_Rela rela;
+
+	for (int i = 0; gelf_getrela(data, i, &rela); i++)
+		if ((GELF_R_TYPE(rela.r_info) == R_X86_64_RELATIVE ||
+		     GELF_R_TYPE(rela.r_info) == R_X86_64_IRELATIVE) &&
+		    follow_is_within(adding->follow, rela.r_addend) &&
+		    !follow_has_seen(adding->follow, rela.r_addend))
+			follow_guess(adding->follow, rela.r_addend);
+}
+
+static void for_each_relocation_section(struct adding *adding,
+				 void each(struct adding *adding, Elf_Data *data))
+{
+	u64 left = adding->obj->file_size;
+	Elf_Scn *scn = NULL;
+	Elf_Data *data;
+	GElf_Shdr shdr;
+
+	while ((data = object_next_section(adding->obj, &scn, 1 << SHT_RELA, &shdr, &left)))
+		if (shdr.sh_flags & SHF_ALLOC)
+			each(adding, data);
 }
 
 /* Whether an instruction begins at @address.  *@at is that of another one before it; moves on. */
@@ -352,25 +391,27 @@ static void mark_gaps(struct adding *adding)
  * @cfi:	From cfi_read(); functions that are followed are added.  All their rows are for
  *		version 3 only.
  *
- * Return: false if nothing is added because the code takes too long to follow, as no compiler's
- * does.
+ * Return: false if nothing is added because the code takes too long to follow.
  */
 bool code_add(const struct object *obj, struct cfi *cfi)
 {
 	struct adding adding = { .obj = obj, .cfi = cfi };
 	size_t num_functions = cfi->num_functions;
-	bool good;
+	u64 bytes = find_limits(&adding);
 	GElf_Ehdr ehdr;
+	bool good;
 
-	if (!find_limits(&adding)) {
+	if (!bytes || bytes > MAX_CODE) {
 		free(adding.limits.at);
-		return true;
+		return !bytes;
 	}
 	adding.follow = follow_new(obj, &adding.limits);
 	if (gelf_getehdr(obj->elf, &ehdr) && ehdr.e_entry)
 		follow_start(adding.follow, ehdr.e_entry);
 	enter_all_symbols(&adding);
 	enter_all_callees(&adding, num_functions);
+	for_each_relocation_section(&adding, enter_lazy);
+	for_each_relocation_section(&adding, guess_pointers);
 	for (size_t i = 0; i < adding.limits.count; i++)
 		guess(&adding, adding.limits.at[i].start, adding.limits.at[i].end);
 	good = follow_run(adding.follow);

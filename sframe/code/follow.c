@@ -221,15 +221,9 @@ static void find_ends(struct follow *follow, const struct object *obj)
 	Elf_Data *data;
 	GElf_Shdr shdr;
 
-	while ((scn = elf_nextscn(obj->elf, scn))) {
-		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type != SHT_RELA ||
-		    !(shdr.sh_flags & SHF_ALLOC) || shdr.sh_size > left)
-			continue;
-		left -= shdr.sh_size;
-		data = elf_getdata(scn, NULL);
-		if (data)
+	while ((data = object_next_section(obj, &scn, 1 << SHT_RELA, &shdr, &left)))
+		if (shdr.sh_flags & SHF_ALLOC)
 			add_ends(follow, obj, &shdr, data);
-	}
 	if (follow->num_ends)
 		qsort(follow->ends, follow->num_ends, sizeof(*follow->ends), compare_addresses);
 }
@@ -398,6 +392,25 @@ bool follow_is_within(const struct follow *follow, u64 address)
 const u8 *follow_bytes(const struct follow *follow, u64 address, u64 *left)
 {
 	return bytes_at(follow, address, true, left);
+}
+
+/**
+ * follow_word() - get a word of the object's memory, as linked
+ * @follow:	From follow_new().
+ * @address:	Its address.
+ * @word:	Set to it.
+ *
+ * Return: whether there is one.
+ */
+bool follow_word(const struct follow *follow, u64 address, u64 *word)
+{
+	u64 left;
+	const u8 *bytes = bytes_at(follow, address, false, &left);
+
+	if (!bytes || left < sizeof(*word))
+		return false;
+	memcpy(word, bytes, sizeof(*word));
+	return true;
 }
 
 /**

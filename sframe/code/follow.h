@@ -35,6 +35,7 @@ bool follow_has_seen(const struct follow *follow, u64 address);
 bool follow_run(struct follow *follow);
 void follow_for_each(struct follow *follow, follow_each *each, void *data);
 const u8 *follow_bytes(const struct follow *follow, u64 address, u64 *left);
+bool follow_word(const struct follow *follow, u64 address, u64 *word);
 bool follow_decode(struct follow *follow, u64 address, struct insn *insn);
 void follow_free(struct follow *follow);
 

@@ -10,11 +10,11 @@ followed() {
 	sed -n '/^total:$/,$s/^  code \(.* instructions, .*\)/\1/p'
 }
 
-# make_shapes NAME: assemble and link the standard input.
+# make_shapes NAME [OPTION...]: assemble and link the standard input.
 make_shapes() {
 	mkdir -p "$OUT/followed"
 	as -o "$SHAPES-$1.o" -
-	ld --build-id --eh-frame-hdr -o "$SHAPES-$1" "$SHAPES-$1.o"
+	ld --build-id --eh-frame-hdr "${@:2}" -o "$SHAPES-$1" "$SHAPES-$1.o"
 }
 
 # code_is NAME TEXT: each instruction is followed, and compares as TEXT says.
@@ -235,7 +235,7 @@ code_without_eh_frame_is_followed() {
 	"$CHECKED" dump --rows "$SHAPES-found.table" > "$OUT/followed/out"
 	cat "$OUT/followed/out"
 	# The function of .eh_frame, and three others
-	[ "$(grep -c ' rows' "$OUT/followed/out")" = 4 ]
+	[ "$(grep -c ' bytes  *1 rows$' "$OUT/followed/out")" = 1 ]
 	[ "$(grep -c ' 13 bytes  *5 rows, followed$' "$OUT/followed/out")" = 3 ]
 	[ "$(grep -c '  sp+8  *\[cfa-8\]  *=$' "$OUT/followed/out")" = 7 ]
 	[ "$(grep -c '  sp+16  *\[cfa-8\]  *=$' "$OUT/followed/out")" = 6 ]
@@ -277,6 +277,43 @@ gaps_beside_followed_code_have_no_row() {
 	"$CHECKED" dump "$SHAPES-gaps.table" > "$OUT/followed/out"
 	cat "$OUT/followed/out"
 	[ "$(grep -c ' 0 rows, followed$' "$OUT/followed/out")" = 2 ]
+}
+
+# Not aligned, and nothing calls it, but a pointer leads there.
+functions_behind_pointers_are_followed() {
+	make_shapes pointers -pie --no-dynamic-linker <<-'END'
+		.globl _start
+		_start: .cfi_startproc
+			ret
+			.cfi_endproc
+			.p2align 4
+			.byte 0x06
+		1:	push %rbx
+			pop %rbx
+			ret
+			.byte 0x06
+		2:	ret
+		.section .data.rel.ro, "aw"
+			.quad 1b
+	END
+	rows_gained pointers 3
+}
+
+# All of a PLT has rows, also what runs at the first call of a function.
+plts_of_all_linkers_are_followed() {
+	local linker bind
+
+	mkdir -p "$OUT/followed"
+	for linker in bfd lld mold; do
+		for bind in lazy now; do
+			echo 'int puts(const char *); int main(void) { return puts("") < 0; }' |
+				gcc -O1 "-fuse-ld=$linker" "-Wl,-z,$bind" -x c -o "$SHAPES-plt" -
+			status 0 "$CHECKED" check --every-byte --format v3 "$SHAPES-plt" \
+				> "$OUT/followed/out"
+			cat "$OUT/followed/out"
+			has "$OUT/followed/out" ", without rows 0 (0.000 %)"
+		done
+	done
 }
 
 # A table that an older tool made without following code is made anew, once.
@@ -370,6 +407,8 @@ followed_cases() {
 	try code-stock-files code_of_stock_files_equals_eh_frame
 	try code-without-eh_frame code_without_eh_frame_is_followed
 	try code-gaps gaps_beside_followed_code_have_no_row
+	try code-pointers functions_behind_pointers_are_followed
+	try code-plts plts_of_all_linkers_are_followed
 	try code-older-tables tables_of_an_older_tool_are_made_anew
 	try code-guesses guesses_that_code_refutes_yield_nothing
 	try code-hostile hostile_code_ends
