@@ -235,7 +235,7 @@ static bool unwind_user_is_return(struct unwind_user_walk *walk, unsigned long i
 
 /*
  * Go to the caller by @row.  Returns 0; -ESRCH, with @walk->end set, if there is no caller;
- * -EINVAL if the stack contradicts @row.
+ * -EINVAL if the stack contradicts @row, or if that has no unwind information and leads nowhere.
  */
 static int unwind_user_apply(struct unwind_user_walk *walk, const struct sframe_row *row)
 {
@@ -255,6 +255,8 @@ static int unwind_user_apply(struct unwind_user_walk *walk, const struct sframe_
 			return -EINVAL;
 		ret = unwind_user_apply_rule(walk, &row->ra, cfa, &ra);
 	}
+	if (ret && row->followed)
+		return -EINVAL;
 	if (ret) {
 		unwind_user_stop(walk, unwind_user_end_of(ret));
 		return -ESRCH;

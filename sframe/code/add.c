@@ -3,9 +3,9 @@
  * Adds rows for code that .eh_frame does not describe, by following it.
  *
  * Functions begin at symbols, and where code calls; so do the parts of a PLT that bind lazily.  What
- * pointers lead to is guessed to be a function, and what nothing leads to, if it is aligned and
- * follows the end of another one.  A guess counts only if it returns to its caller, and leaves its
- * frame as it was wherever it does.
+ * pointers lead to is guessed to be a function, and what nothing leads to, if it follows the end of
+ * another one; if that is not aligned, it is less likely.  A guess counts only if it returns to its
+ * caller, and leaves its frame as it was wherever it does.
  */
 #include <gelf.h>
 #include <stdlib.h>
@@ -150,7 +150,7 @@ static void guess_pointers(struct adding *adding, Elf_Data *data)
 		     GELF_R_TYPE(rela.r_info) == R_X86_64_IRELATIVE) &&
 		    follow_is_within(adding->follow, rela.r_addend) &&
 		    !follow_has_seen(adding->follow, rela.r_addend))
-			follow_guess(adding->follow, rela.r_addend);
+			follow_guess(adding->follow, rela.r_addend, GUESS_LIKELY);
 }
 
 static void for_each_relocation_section(struct adding *adding,
@@ -260,10 +260,16 @@ static bool ends_function(const struct insn *insn)
 	       insn->kind == INSN_JUMP;
 }
 
-/* Guess where functions begin in the code from @at to @end that nothing has led to. */
-static void guess(struct adding *adding, u64 at, u64 end)
+/* Whether functions begin with @insn more often than other code does */
+static bool has_frame(const struct insn *insn)
 {
-	bool may_begin = true;
+	return insn->kind == INSN_PUSH || (insn->kind == INSN_ADD && insn->to == GPR_SP);
+}
+
+/* Guess where functions begin in the code from @at to @end that nothing has led to. */
+static void guess_between(struct adding *adding, u64 at, u64 end, enum guess guess)
+{
+	bool may_begin = true, is_padded = true;
 	struct insn insn;
 
 	for (; at < end && adding->wrong < MAX_WRONG; at += insn.length) {
@@ -272,10 +278,21 @@ static void guess(struct adding *adding, u64 at, u64 end)
 			insn.length = 1;
 			continue;
 		}
-		if (may_begin && !ends_function(&insn) && !follow_has_seen(adding->follow, at))
-			adding->wrong = follow_guess(adding->follow, at) ? 0 : adding->wrong + 1;
-		may_begin = ends_function(&insn) && (at + insn.length) % CODE_ALIGNMENT == 0;
+		if (may_begin && (is_padded || guess == GUESS_POSSIBLE || has_frame(&insn)) &&
+		    !ends_function(&insn) && !follow_has_seen(adding->follow, at))
+			adding->wrong = follow_guess(adding->follow, at, guess) ? 0 :
+					adding->wrong + 1;
+		is_padded = insn.kind == INSN_NOTHING || insn.kind == INSN_STOP;
+		may_begin = ends_function(&insn) &&
+			    (guess == GUESS_POSSIBLE || (at + insn.length) % CODE_ALIGNMENT == 0);
 	}
+}
+
+static void guess_all(struct adding *adding, enum guess guess)
+{
+	adding->wrong = 0;
+	for (size_t i = 0; i < adding->limits.count; i++)
+		guess_between(adding, adding->limits.at[i].start, adding->limits.at[i].end, guess);
 }
 
 /* Instructions that overlap are of different ways to read the same bytes. */
@@ -412,8 +429,8 @@ bool code_add(const struct object *obj, struct cfi *cfi)
 	enter_all_callees(&adding, num_functions);
 	for_each_relocation_section(&adding, enter_lazy);
 	for_each_relocation_section(&adding, guess_pointers);
-	for (size_t i = 0; i < adding.limits.count; i++)
-		guess(&adding, adding.limits.at[i].start, adding.limits.at[i].end);
+	guess_all(&adding, GUESS_LIKELY);
+	guess_all(&adding, GUESS_POSSIBLE);
 	good = follow_run(adding.follow);
 	if (good) {
 		find_all(&adding);

@@ -30,7 +30,9 @@
  * @seen:	A bit for each byte that begins an instruction which some way leads to; NULL if
  *		the bytes cannot be executed.
  * @certain:	Those that are no guess, likewise.
+ * @likely:	Those, and those of likely guesses, likewise.
  * @begins:	Those that begin a block, likewise.
+ * @taken:	Those whose address is loaded to a register, likewise.
  */
 struct part {
 	u64		vaddr;
@@ -38,7 +40,9 @@ struct part {
 	const u8	*bytes;
 	u8		*seen;
 	u8		*certain;
+	u8		*likely;
 	u8		*begins;
+	u8		*taken;
 };
 
 /**
@@ -49,8 +53,9 @@ struct part {
  * @from:	The last of the ways that lead there: an index of edges, or NONE.
  * @callers:	The last of the calls that lead there, likewise.
  * @group:	Another block of the same group, or itself: see group_of().
+ * @labels:	Of a group: an index of labels, or NONE.
  * @is_entry:	A function begins there.
- * @is_guess:	Nothing that is certain leads there.
+ * @guess:	Whether anything that is certain leads there.
  * @is_bad:	Of a group: it does something that no function does.
  * @is_good:	Of a group: it returns to a caller.
  * @is_weak:	Only ways back from calls lead there.
@@ -64,8 +69,9 @@ struct block {
 	u32		from;
 	u32		callers;
 	u32		group;
+	u32		labels;
 	bool		is_entry;
-	bool		is_guess;
+	enum guess	guess;
 	bool		is_bad;
 	bool		is_good;
 	bool		is_weak;
@@ -84,6 +90,16 @@ struct edge {
 };
 
 /**
+ * struct label - an instruction whose address a function loads to a register
+ * @target:	The address.
+ * @next:	Another one of the same group, in a circle.
+ */
+struct label {
+	u64	target;
+	u32	next;
+};
+
+/**
  * struct follow - what is known of an object's code
  * @limits:	The code to follow; NULL for all.
  * @parts:	The object's segments.
@@ -97,6 +113,9 @@ struct edge {
  * @edges:	The ways between blocks.
  * @num_edges:	Their number.
  * @room_edges:	How many @edges has room for.
+ * @labels:	The addresses that are loaded.
+ * @num_labels:	Their number.
+ * @room_labels: How many @labels has room for.
  * @queue:	Blocks to follow, as a stack.
  * @num_queue:	Their number.
  * @room_queue:	How many @queue has room for.
@@ -121,6 +140,9 @@ struct follow {
 	struct edge	*edges;
 	size_t		num_edges;
 	size_t		room_edges;
+	struct label	*labels;
+	size_t		num_labels;
+	size_t		room_labels;
 	u32		*queue;
 	size_t		num_queue;
 	size_t		room_queue;
@@ -157,7 +179,9 @@ static void add_part(struct follow *follow, const struct object *obj, const GElf
 	part = &follow->parts[follow->num_parts - 1];
 	part->seen = require_memory(calloc(phdr->p_filesz / 8 + 1, 1));
 	part->certain = require_memory(calloc(phdr->p_filesz / 8 + 1, 1));
+	part->likely = require_memory(calloc(phdr->p_filesz / 8 + 1, 1));
 	part->begins = require_memory(calloc(phdr->p_filesz / 8 + 1, 1));
+	part->taken = require_memory(calloc(phdr->p_filesz / 8 + 1, 1));
 	follow->budget += MAX_VISITS * phdr->p_filesz;
 }
 
@@ -281,7 +305,9 @@ void follow_free(struct follow *follow)
 	for (size_t i = 0; i < follow->num_parts; i++) {
 		free(follow->parts[i].seen);
 		free(follow->parts[i].certain);
+		free(follow->parts[i].likely);
 		free(follow->parts[i].begins);
+		free(follow->parts[i].taken);
 	}
 	for (size_t i = 0; i < follow->num_blocks; i++)
 		free(follow->blocks[i].facts);
@@ -290,6 +316,7 @@ void follow_free(struct follow *follow)
 	free(follow->hash);
 	free(follow->ends);
 	free(follow->edges);
+	free(follow->labels);
 	free(follow->queue);
 	free(follow->stack);
 	free(follow);
@@ -327,34 +354,26 @@ static void set_bit(u8 *bits, u64 at)
 	bits[at / 8] |= 1 << at % 8;
 }
 
-/**
- * follow_has_seen() - whether some way leads to an instruction
- * @follow:	From follow_new().
- * @address:	Its address.
- *
- * Return: whether one does.
- */
-bool follow_has_seen(const struct follow *follow, u64 address)
-{
-	const struct part *part = part_at(follow, address, true);
-
-	return part && has_bit(part->seen, address - part->vaddr);
-}
-
-static void see(struct follow *follow, u64 address, bool is_guess)
+static void see(struct follow *follow, u64 address, enum guess guess)
 {
 	const struct part *part = part_at(follow, address, true);
 
 	set_bit(part->seen, address - part->vaddr);
-	if (!is_guess)
+	if (guess <= GUESS_LIKELY)
+		set_bit(part->likely, address - part->vaddr);
+	if (guess == GUESS_NONE)
 		set_bit(part->certain, address - part->vaddr);
 }
 
-static bool is_certain(const struct follow *follow, u64 address)
+/* Whether a way that is surer than @guess leads to @address. */
+static bool is_surer(const struct follow *follow, u64 address, enum guess guess)
 {
 	const struct part *part = part_at(follow, address, true);
 
-	return has_bit(part->certain, address - part->vaddr);
+	if (guess == GUESS_NONE)
+		return false;
+	return has_bit(guess == GUESS_LIKELY ? part->certain : part->likely,
+		       address - part->vaddr);
 }
 
 /**
@@ -452,6 +471,23 @@ static struct block *find_block(struct follow *follow, u64 address)
 	return &follow->blocks[*find_slot(follow, address)];
 }
 
+/**
+ * follow_has_seen() - whether some way leads to an instruction
+ * @follow:	From follow_new().
+ * @address:	Its address.
+ *
+ * Return: whether one does, but for the ways back from calls, which may never return.
+ */
+bool follow_has_seen(struct follow *follow, u64 address)
+{
+	const struct part *part = part_at(follow, address, true);
+	const struct block *block = find_block(follow, address);
+
+	if (block && block->is_weak && !block->is_entry)
+		return false;
+	return part && has_bit(part->seen, address - part->vaddr);
+}
+
 static void grow_hash(struct follow *follow)
 {
 	clear_hash(follow, 2 * follow->hash_size);
@@ -511,6 +547,7 @@ static struct block *add_block(struct follow *follow, u64 address, const struct 
 		.from = NONE,
 		.callers = NONE,
 		.group = block - follow->blocks,
+		.labels = NONE,
 	};
 	set_state(block, state);
 	queue_block(follow, block);
@@ -568,13 +605,51 @@ static struct block *group_of(struct follow *follow, u32 index)
 static void join_groups(struct follow *follow, u32 index, u32 other)
 {
 	struct block *group = group_of(follow, index), *joined = group_of(follow, other);
+	u32 next;
 
+	if (joined == group)
+		return;
 	joined->group = group - follow->blocks;
 	group->is_bad |= joined->is_bad;
 	group->is_good |= joined->is_good;
+	if (group->labels == NONE) {
+		group->labels = joined->labels;
+	} else if (joined->labels != NONE) {
+		/* One circle of two */
+		next = follow->labels[group->labels].next;
+		follow->labels[group->labels].next = follow->labels[joined->labels].next;
+		follow->labels[joined->labels].next = next;
+	}
 }
 
-static struct block *add_entry(struct follow *follow, u64 address, bool is_guess)
+/* Block @index loads the address of @target, to which it may jump later. */
+static void take_label(struct follow *follow, u32 index, u64 target)
+{
+	struct block *group = group_of(follow, index);
+	const struct part *part;
+	struct label *label;
+
+	if (!follow_is_within(follow, target) || follow->num_labels == NONE)
+		return;
+	part = part_at(follow, target, true);
+	if (has_bit(part->taken, target - part->vaddr))
+		return;
+	set_bit(part->taken, target - part->vaddr);
+	follow->labels = grow(follow->labels, &follow->room_labels, follow->num_labels,
+			      sizeof(*follow->labels));
+	label = &follow->labels[follow->num_labels];
+	label->target = target;
+	label->next = follow->num_labels;
+	if (group->labels == NONE) {
+		group->labels = label->next;
+	} else {
+		label->next = follow->labels[group->labels].next;
+		follow->labels[group->labels].next = follow->num_labels;
+	}
+	follow->num_labels++;
+}
+
+static struct block *add_entry(struct follow *follow, u64 address, enum guess guess)
 {
 	struct block *block;
 	struct state state;
@@ -584,26 +659,31 @@ static struct block *add_entry(struct follow *follow, u64 address, bool is_guess
 	state_enter(&state);
 	block = add_block(follow, address, &state);
 	block->is_entry = true;
-	block->is_guess = is_guess;
+	block->guess = guess;
 	return block;
 }
 
-/* A function begins at @address, as a caller says that is @is_guess itself. */
-static struct block *enter(struct follow *follow, u64 address, bool is_guess)
+/* A function begins at @block.  What jumps there is a tail call, or no valid way. */
+static void make_entry(struct follow *follow, struct block *block)
 {
-	struct block *block = find_block(follow, address);
 	struct state state;
 
+	state_enter(&state);
+	set_state(block, &state);
+	queue_block(follow, block);
+	block->is_entry = true;
+	block->is_weak = false;
+}
+
+/* A function begins at @address, as a caller says that is as sure as @guess. */
+static struct block *enter(struct follow *follow, u64 address, enum guess guess)
+{
+	struct block *block = find_block(follow, address);
+
 	if (!block)
-		return add_entry(follow, address, is_guess);
-	if (!block->is_entry && !is_guess) {
-		/* What jumps there is a tail call, or no valid way. */
-		state_enter(&state);
-		set_state(block, &state);
-		queue_block(follow, block);
-		block->is_entry = true;
-		block->is_weak = false;
-	}
+		return add_entry(follow, address, guess);
+	if (!block->is_entry && guess == GUESS_NONE)
+		make_entry(follow, block);
 	return block;
 }
 
@@ -614,7 +694,7 @@ static struct block *enter(struct follow *follow, u64 address, bool is_guess)
  */
 void follow_enter(struct follow *follow, u64 address)
 {
-	enter(follow, address, false);
+	enter(follow, address, GUESS_NONE);
 }
 
 /**
@@ -666,15 +746,23 @@ static bool merge_state(struct follow *follow, struct block *block, const struct
 	return true;
 }
 
-/* A guess leads to code that is certain, so it is refuted if the states cannot meet. */
-static void test_guess(struct follow *follow, u32 from, const struct block *block,
+/*
+ * Whether a guess leads to code that is surer, or to other code that was guessed before, and the
+ * states cannot meet: that refutes it.
+ */
+static bool is_refuted(struct follow *follow, u32 from, const struct block *block,
 		       const struct state *state)
 {
-	struct state certain;
+	enum guess guess = follow->blocks[from].guess;
+	struct state before;
 
-	get_state(block, &certain);
-	if (is_conflict(&certain, state))
-		group_of(follow, from)->is_bad = true;
+	if (guess < block->guess || guess == GUESS_NONE)
+		return false;
+	if (guess == block->guess &&
+	    group_of(follow, from) == group_of(follow, block - follow->blocks))
+		return false;
+	get_state(block, &before);
+	return is_conflict(&before, state);
 }
 
 /*
@@ -685,7 +773,7 @@ static void lead_to(struct follow *follow, u32 from, u64 address, const struct s
 		    bool is_weak)
 {
 	struct block *block = find_block(follow, address);
-	bool is_guess = follow->blocks[from].is_guess;
+	enum guess guess = follow->blocks[from].guess;
 
 	if (!block && !follow_is_within(follow, address)) {
 		if (!is_weak && !follow->blocks[from].is_weak)
@@ -693,7 +781,7 @@ static void lead_to(struct follow *follow, u32 from, u64 address, const struct s
 		set_returns(follow, from);
 		return;
 	}
-	if (!block && is_guess && is_certain(follow, address)) {
+	if (!block && is_surer(follow, address, guess)) {
 		/* Amid a block, whose state there is not known here */
 		group_of(follow, from)->is_bad = true;
 		return;
@@ -701,14 +789,17 @@ static void lead_to(struct follow *follow, u32 from, u64 address, const struct s
 	if (!block) {
 		block = add_block(follow, address, state);
 		block->is_weak = is_weak;
-		block->is_guess = is_guess;
+		block->guess = guess;
 		join_groups(follow, from, block - follow->blocks);
 	} else if (block->is_entry) {
 		/* Its state stays that of an entry.  A call before that may not have returned. */
 		if (!is_weak && !follow->blocks[from].is_weak)
 			leave_function(follow, from, state);
-	} else if (is_guess && !block->is_guess) {
-		test_guess(follow, from, block, state);
+	} else if (is_refuted(follow, from, block, state)) {
+		group_of(follow, from)->is_bad = true;
+		return;
+	} else if (guess > block->guess) {
+		/* What is surer does not depend on it. */
 	} else if (merge_state(follow, block, state, is_weak)) {
 		join_groups(follow, from, block - follow->blocks);
 	} else {
@@ -750,7 +841,24 @@ static bool is_table(const struct follow *follow, const struct fact *table)
 	return true;
 }
 
-/* An indirect jump, by a table or to another function */
+/* A jump to one of the addresses that the function has loaded */
+static void jump_to_labels(struct follow *follow, u32 from, const struct state *state)
+{
+	const u32 first = group_of(follow, from)->labels;
+	u32 at = first;
+	u64 target;
+
+	while (at != NONE && follow->budget) {
+		follow->budget--;
+		target = follow->labels[at].target;
+		at = follow->labels[at].next;
+		lead_to(follow, from, target, state, false);
+		if (at == first)
+			break;
+	}
+}
+
+/* An indirect jump, to an address that was loaded, by a table, or to another function */
 static void jump_indirectly(struct follow *follow, u32 from, const struct insn *insn,
 			    const struct state *state)
 {
@@ -759,6 +867,13 @@ static void jump_indirectly(struct follow *follow, u32 from, const struct insn *
 
 	if (is_end(follow, insn))
 		return;
+	if (state_constant(state, insn, &target)) {
+		if (target)
+			lead_to(follow, from, target, state, false);
+		else
+			jump_to_labels(follow, from, state);
+		return;
+	}
 	if (!state_table(state, insn, &table) || !is_table(follow, &table)) {
 		set_returns(follow, from);
 		return;
@@ -775,7 +890,7 @@ static void follow_call(struct follow *follow, u32 from, const struct insn *insn
 			struct state *state)
 {
 	struct block *callee = insn->has_target ?
-			       enter(follow, insn->target, follow->blocks[from].is_guess) : NULL;
+			       enter(follow, insn->target, follow->blocks[from].guess) : NULL;
 
 	if (callee)
 		add_edge(follow, &callee->callers, from);
@@ -829,13 +944,25 @@ static bool is_sure(struct follow *follow, u32 index)
 {
 	const struct block *group = group_of(follow, index);
 
-	return !group->is_bad && (group->is_good || !follow->blocks[index].is_guess);
+	return !group->is_bad && (group->is_good || follow->blocks[index].guess == GUESS_NONE);
 }
 
 /* Whether a block that has come to @address goes on there */
 static bool goes_on(struct follow *follow, u64 address)
 {
 	return !find_block(follow, address) && follow_is_within(follow, address);
+}
+
+/*
+ * A call that never returns may end a function.  If there is only padding from the way back to
+ * @address, which is aligned, another function may begin there.
+ */
+static bool may_begin(const struct follow *follow, u32 index, const struct insn *insn, u64 address)
+{
+	const struct block *block = &follow->blocks[index];
+
+	return block->is_weak && insn->kind == INSN_NOTHING && address % CODE_ALIGNMENT == 0 &&
+	       address - block->start < CODE_ALIGNMENT;
 }
 
 static void follow_block(struct follow *follow, u32 index)
@@ -855,11 +982,18 @@ static void follow_block(struct follow *follow, u32 index)
 			set_returns(follow, index);
 			return;
 		}
-		see(follow, address, follow->blocks[index].is_guess);
+		see(follow, address, follow->blocks[index].guess);
 		if (leave_block(follow, index, &insn, address, &state))
 			return;
+		if (insn.kind == INSN_ADDRESS && insn.memory.base == GPR_NONE &&
+		    insn.memory.index == GPR_NONE)
+			take_label(follow, index, insn.memory.offset);
 		state_step(&state, &insn);
 		address += insn.length;
+		if (may_begin(follow, index, &insn, address)) {
+			lead_to(follow, index, address, &state, true);
+			return;
+		}
 		if (!goes_on(follow, address)) {
 			lead_to(follow, index, address, &state, false);
 			return;
@@ -875,18 +1009,23 @@ static void run_queue(struct follow *follow)
 
 /**
  * follow_guess() - follow what may be a function
- * @follow:	From follow_new(), after all that is certain.
+ * @follow:	From follow_new(), after all that is surer.
  * @address:	Its first instruction.
+ * @guess:	How sure that is.
  *
  * Return: whether it is a function, as far as follow_run() does not find otherwise.
  */
-bool follow_guess(struct follow *follow, u64 address)
+bool follow_guess(struct follow *follow, u64 address, enum guess guess)
 {
 	struct block *entry;
 
-	/* What is certain comes first. */
+	/* What is surer comes first. */
 	run_queue(follow);
-	entry = find_block(follow, address) ? NULL : add_entry(follow, address, true);
+	entry = find_block(follow, address);
+	if (entry && entry->is_weak && !entry->is_entry)
+		make_entry(follow, entry);
+	else
+		entry = entry ? NULL : add_entry(follow, address, guess);
 	if (!entry)
 		return false;
 	address = entry - follow->blocks;

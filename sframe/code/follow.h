@@ -8,6 +8,13 @@
 
 struct follow;
 
+/* How sure it is that a function begins somewhere; the less the higher. */
+enum guess {
+	GUESS_NONE,		/* it does */
+	GUESS_LIKELY,
+	GUESS_POSSIBLE,
+};
+
 /**
  * struct followed - an instruction that some way leads to
  * @address:	Its address.
@@ -30,8 +37,8 @@ struct follow *follow_new(const struct object *obj, const struct ranges *limits)
 bool follow_is_within(const struct follow *follow, u64 address);
 void follow_enter(struct follow *follow, u64 address);
 void follow_start(struct follow *follow, u64 address);
-bool follow_guess(struct follow *follow, u64 address);
-bool follow_has_seen(const struct follow *follow, u64 address);
+bool follow_guess(struct follow *follow, u64 address, enum guess guess);
+bool follow_has_seen(struct follow *follow, u64 address);
 bool follow_run(struct follow *follow);
 void follow_for_each(struct follow *follow, follow_each *each, void *data);
 const u8 *follow_bytes(const struct follow *follow, u64 address, u64 *left);

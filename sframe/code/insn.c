@@ -219,6 +219,18 @@ static void decode_sum(struct insn *insn, const struct decoded *in)
 	}
 }
 
+/* Whether a conditional move moves or not, it clears the upper half of a narrow register. */
+static void decode_maybe_move(struct insn *insn, const struct decoded *in)
+{
+	const ZydisDecodedOperand *to = &in->op[0], *from = &in->op[1];
+
+	if (to->size < 32 || from->type != ZYDIS_OPERAND_TYPE_REGISTER)
+		return;
+	insn->kind = INSN_MAYBE_MOVE;
+	insn->to = gpr_of(to->reg.value);
+	insn->from = gpr_of(from->reg.value);
+}
+
 static void decode_exchange(struct insn *insn, const struct decoded *in)
 {
 	if (!is_whole(&in->op[0]) || !is_whole(&in->op[1]))
@@ -366,6 +378,9 @@ bool insn_decode(struct insn *insn, const u8 *bytes, size_t left, u64 address)
 	case ZYDIS_CATEGORY_NOP:
 	case ZYDIS_CATEGORY_WIDENOP:
 		insn->kind = INSN_NOTHING;
+		break;
+	case ZYDIS_CATEGORY_CMOV:
+		decode_maybe_move(insn, &in);
 		break;
 	default:
 		decode_by_name(insn, &in);

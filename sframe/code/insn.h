@@ -25,6 +25,7 @@ enum insn_kind {
 	INSN_AND,		/* @to &= @value */
 	INSN_SET,		/* @to = @value */
 	INSN_MOVE,		/* @to = @from, all 64 bits */
+	INSN_MAYBE_MOVE,	/* @to = @from or unchanged, zero extended */
 	INSN_EXTEND,		/* @to = the low bits of @from, zero or sign extended */
 	INSN_ADDRESS,		/* @to = the address of @memory */
 	INSN_LOAD,		/* @to = the word at @memory */

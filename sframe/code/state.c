@@ -258,15 +258,40 @@ static void align(struct state *state)
 	set_register(state, GPR_SP, &aligned);
 }
 
+/* A number below @count */
+static struct fact below(s64 count)
+{
+	if (count <= 0 || count > MAX_TABLE)
+		return (struct fact){ };
+	return (struct fact){ .kind = VALUE_BELOW, .number = 1, .count = count };
+}
+
+static bool is_below(const struct fact *value)
+{
+	return value && value->kind == VALUE_BELOW && value->number == 1;
+}
+
 static void and_register(struct state *state, const struct insn *insn)
 {
 	const struct fact *value = state_register(state, insn->to);
+	struct fact masked = insn->value < MAX_TABLE ? below(insn->value + 1) : (struct fact){ };
 
 	if (insn->to == GPR_SP && value && insn->value < 0 &&
 	    (value->kind == VALUE_CFA || value->kind == VALUE_ALIGNED))
 		align(state);
 	else
-		set_register(state, insn->to, NULL);
+		set_register(state, insn->to, &masked);
+}
+
+static void maybe_move(struct state *state, const struct insn *insn)
+{
+	const struct fact *to = state_register(state, insn->to);
+	const struct fact *from = state_register(state, insn->from);
+	struct fact both = { };
+
+	if (is_below(to) && is_below(from))
+		both = below(to->count > from->count ? to->count : from->count);
+	set_register(state, insn->to, &both);
 }
 
 /* dst += src: the address of a table and one of its offsets make a target. */
@@ -342,7 +367,7 @@ static void load_part(struct state *state, const struct insn *insn)
 
 	if (known && known->number == memory->offset && memory->index == GPR_NONE &&
 	    memory->is_known)
-		value = (struct fact){ .kind = VALUE_BELOW, .number = 1, .count = known->count };
+		value = below(known->count);
 	else if (memory->size == 4)
 		value = table_at(state, memory, 4, VALUE_OFFSET);
 	set_register(state, insn->to, &value);
@@ -425,18 +450,21 @@ static void apply_effects(struct state *state, const struct insn *insn)
 			set_register(state, reg, NULL);
 }
 
-/* An address, or a bounded number times a factor */
+/* An address, or a bounded number times a factor or plus another one */
 static struct fact loaded_address(const struct state *state, const struct memory *memory)
 {
 	const struct fact *index = state_register(state, memory->index);
+	const struct fact *base = state_register(state, memory->base);
+	bool small = memory->offset >= 0 && memory->offset < MAX_TABLE;
 
-	if (memory->is_known && memory->base == GPR_NONE && !memory->offset && index &&
-	    index->kind == VALUE_BELOW && index->number == 1)
+	if (memory->is_known && memory->base == GPR_NONE && !memory->offset && is_below(index))
 		return (struct fact){
 			.kind = VALUE_BELOW,
 			.number = memory->scale,
 			.count = index->count,
 		};
+	if (memory->is_known && memory->index == GPR_NONE && small && is_below(base))
+		return below(base->count + memory->offset);
 	return address_of(state, memory);
 }
 
@@ -503,6 +531,9 @@ void state_step(struct state *state, const struct insn *insn)
 	case INSN_MOVE:
 		set_register(state, insn->to, &value);
 		break;
+	case INSN_MAYBE_MOVE:
+		maybe_move(state, insn);
+		break;
 	case INSN_EXTEND:
 		extend(state, insn);
 		break;
@@ -553,8 +584,8 @@ void state_branch(struct state *state, const struct insn *insn, bool taken)
 {
 	enum condition condition = insn->condition;
 	const struct fact *fact, *known;
-	struct fact below;
-	bool is_below, or_equal;
+	bool if_below, or_equal;
+	struct fact bound;
 	u8 reg;
 
 	if (!state->num_facts || condition == CONDITION_OTHER)
@@ -562,25 +593,25 @@ void state_branch(struct state *state, const struct insn *insn, bool taken)
 	fact = &state->facts[state->num_facts - 1];
 	if (fact->place < PLACE_COMPARED)
 		return;
-	is_below = condition == CONDITION_BELOW || condition == CONDITION_BELOW_EQUAL;
+	if_below = condition == CONDITION_BELOW || condition == CONDITION_BELOW_EQUAL;
 	or_equal = condition == CONDITION_BELOW_EQUAL || condition == CONDITION_ABOVE;
-	if (is_below != taken)
+	if (if_below != taken)
 		return;
-	below = *fact;
-	below.count += or_equal;
+	bound = *fact;
+	bound.count += or_equal;
 	if (fact->place == PLACE_COMPARED_MEMORY) {
-		note(state, PLACE_MEMORY, fact->where, &below);
+		note(state, PLACE_MEMORY, fact->where, &bound);
 		return;
 	}
-	below.number = 1;
+	bound.number = 1;
 	reg = fact->where % NUM_GPRS;
 	if (fact->where < part_of(0, 4)) {
-		note(state, PLACE_PART, fact->where, &below);
+		note(state, PLACE_PART, fact->where, &bound);
 		return;
 	}
 	known = state_register(state, reg);
-	if (!known || (known->kind == VALUE_BELOW && known->count > below.count))
-		note(state, PLACE_REGISTER, reg, &below);
+	if (!known || (known->kind == VALUE_BELOW && known->count > bound.count))
+		note(state, PLACE_REGISTER, reg, &bound);
 }
 
 /**
@@ -627,6 +658,18 @@ static bool is_same(const struct fact *a, const struct fact *b)
 	return b && a->kind == b->kind && a->number == b->number && a->count == b->count;
 }
 
+/* Ways with different addresses of code may lead to one jump. */
+static bool meet_constants(struct state *state, const struct fact *fact, const struct fact *other)
+{
+	struct fact several = { .kind = VALUE_CONSTANTS };
+
+	if (fact->place != PLACE_REGISTER || fact->kind != VALUE_CONSTANT || !other ||
+	    (other->kind != VALUE_CONSTANT && other->kind != VALUE_CONSTANTS))
+		return false;
+	note(state, fact->place, fact->where, &several);
+	return true;
+}
+
 /**
  * state_meet() - keep what is known on two ways to an instruction
  * @state:	What is known on one; changed to what is known on both.
@@ -640,12 +683,15 @@ bool state_meet(struct state *state, const struct state *other)
 
 	for (u32 i = 0; i < state->num_facts;) {
 		const struct fact *fact = &state->facts[i];
+		const struct fact *second = find(other, fact->place, fact->where);
 
-		if (is_same(fact, find(other, fact->place, fact->where))) {
+		if (is_same(fact, second) ||
+		    (fact->kind == VALUE_CONSTANTS && second && second->kind == VALUE_CONSTANT)) {
 			i++;
 			continue;
 		}
-		forget_at(state, i);
+		if (!meet_constants(state, fact, second))
+			forget_at(state, i);
 		changed = true;
 	}
 	return changed;
@@ -663,6 +709,24 @@ bool state_is_left(const struct state *state)
 
 	return sp && sp->kind == VALUE_CFA && sp->number == -WORD &&
 	       fp && fp->kind == VALUE_ENTRY && fp->number == GPR_BP;
+}
+
+/**
+ * state_constant() - find the address that an indirect jump leads to
+ * @state:	The state before the jump.
+ * @insn:	The jump.
+ * @address:	Set to it; 0 if it is one of several.
+ *
+ * Return: whether it is the address of an instruction, and no other.
+ */
+bool state_constant(const struct state *state, const struct insn *insn, u64 *address)
+{
+	const struct fact *target = state_register(state, insn->from);
+
+	if (!target || (target->kind != VALUE_CONSTANT && target->kind != VALUE_CONSTANTS))
+		return false;
+	*address = target->kind == VALUE_CONSTANT ? target->number : 0;
+	return true;
 }
 
 /**
@@ -684,59 +748,67 @@ bool state_table(const struct state *state, const struct insn *insn, struct fact
 	return table->kind == VALUE_TARGET || table->kind == VALUE_POINTER;
 }
 
-static u8 dwarf_of(u8 gpr)
-{
-	return gpr == GPR_SP ? REG_SP : REG_FP;
-}
+/* Registers in the order in which walks know them: the first two in each frame */
+static const struct {
+	u8	gpr;
+	u8	dwarf;
+} bases[NUM_GPRS] = {
+	{ GPR_SP, REG_SP }, { GPR_BP, REG_FP }, { GPR_BX, 3 }, { GPR_AX, 0 }, { GPR_DX, 1 },
+	{ GPR_CX, 2 }, { GPR_SI, 4 }, { GPR_DI, 5 }, { GPR_R8, 8 }, { GPR_R9, 9 },
+	{ GPR_R10, 10 }, { GPR_R11, 11 }, { 12, 12 }, { 13, 13 }, { 14, 14 }, { 15, 15 },
+};
 
-/* A rule for the word at @slot, by the stack or the frame pointer */
-static bool rule_of_slot(const struct state *state, const struct fact *slot, struct rule *rule)
-{
-	static const u8 bases[] = { GPR_SP, GPR_BP };
-	enum value_kind symbol = slot->place == PLACE_CFA ? VALUE_CFA : VALUE_ALIGNED;
+#define BASES_KNOWN	2
 
-	for (size_t i = 0; i < sizeof(bases); i++) {
-		const struct fact *base = state_register(state, bases[i]);
+/* A rule by registers @from to @to - 1 of bases[] */
+static bool rule_by(const struct state *state, enum value_kind symbol, s64 offset,
+		    enum rule_kind kind, u8 from, u8 to, struct rule *rule)
+{
+	for (u8 i = from; i < to; i++) {
+		const struct fact *base = state_register(state, bases[i].gpr);
 
 		if (!base || base->kind != symbol)
 			continue;
 		*rule = (struct rule){
-			.kind = RULE_MEMORY,
-			.base = dwarf_of(bases[i]),
-			.offset = slot->where - base->number,
+			.kind = kind,
+			.base = bases[i].dwarf,
+			.offset = offset - base->number,
 		};
 		return true;
 	}
 	return false;
 }
 
-/* The CFA by the stack pointer, the frame pointer, or a word that has it */
-static bool cfa_rule(const struct state *state, struct rule *rule)
+/* A rule for the word at @slot, by the stack or the frame pointer */
+static bool rule_of_slot(const struct state *state, const struct fact *slot, u8 from, u8 to,
+			 struct rule *rule)
 {
-	static const u8 bases[] = { GPR_SP, GPR_BP };
+	return rule_by(state, slot->place == PLACE_CFA ? VALUE_CFA : VALUE_ALIGNED, slot->where,
+		       RULE_MEMORY, from, to, rule);
+}
 
-	for (size_t i = 0; i < sizeof(bases); i++) {
-		const struct fact *base = state_register(state, bases[i]);
-
-		if (!base || base->kind != VALUE_CFA)
-			continue;
-		*rule = (struct rule){
-			.kind = RULE_VALUE,
-			.base = dwarf_of(bases[i]),
-			.offset = -base->number,
-		};
+/* The CFA by a register, or a word that has it, as far as registers @from to @to - 1 say */
+static bool cfa_rule_by(const struct state *state, u8 from, u8 to, struct rule *rule)
+{
+	if (rule_by(state, VALUE_CFA, 0, RULE_VALUE, from, to, rule))
 		return true;
-	}
 	for (u32 i = 0; i < state->num_facts; i++) {
 		const struct fact *slot = &state->facts[i];
 
 		if (slot->place != PLACE_REGISTER && slot->kind == VALUE_CFA &&
-		    rule_of_slot(state, slot, rule)) {
+		    rule_of_slot(state, slot, from, to, rule)) {
 			rule->add = -slot->number;
 			return true;
 		}
 	}
 	return false;
+}
+
+/* If possible, by a register that a walk knows in each frame */
+static bool cfa_rule(const struct state *state, struct rule *rule)
+{
+	return cfa_rule_by(state, 0, BASES_KNOWN, rule) ||
+	       cfa_rule_by(state, BASES_KNOWN, NUM_GPRS, rule);
 }
 
 /**
@@ -771,7 +843,7 @@ static bool fp_rule(const struct state *state, struct rule *rule)
 			};
 			return true;
 		}
-		if (rule_of_slot(state, slot, rule))
+		if (rule_of_slot(state, slot, 0, NUM_GPRS, rule))
 			return true;
 	}
 	return false;
@@ -800,9 +872,10 @@ bool state_row(const struct state *state, struct row *row)
 
 static u8 gpr_of_dwarf(u8 reg)
 {
-	static const u8 gprs[] = { GPR_AX, GPR_DX, GPR_CX, GPR_BX, GPR_SI, GPR_DI, GPR_BP, GPR_SP };
-
-	return reg < sizeof(gprs) ? gprs[reg] : reg < NUM_GPRS ? reg : GPR_NONE;
+	for (u8 i = 0; i < NUM_GPRS; i++)
+		if (bases[i].dwarf == reg)
+			return bases[i].gpr;
+	return GPR_NONE;
 }
 
 /**

@@ -12,6 +12,7 @@ enum value_kind {
 	VALUE_CFA,		/* the CFA + @number */
 	VALUE_ALIGNED,		/* the aligned stack pointer + @number */
 	VALUE_CONSTANT,		/* @number */
+	VALUE_CONSTANTS,	/* one of several */
 	VALUE_BELOW,		/* an unsigned number below @count, times @number */
 	VALUE_OFFSET,		/* one of the @count offsets of the table at address @number */
 	VALUE_TARGET,		/* that table's address and such an offset */
@@ -67,6 +68,7 @@ bool state_meet(struct state *state, const struct state *other);
 const struct fact *state_register(const struct state *state, u8 reg);
 bool state_has_cfa(const struct state *state);
 bool state_is_left(const struct state *state);
+bool state_constant(const struct state *state, const struct insn *insn, u64 *address);
 bool state_table(const struct state *state, const struct insn *insn, struct fact *table);
 bool state_row(const struct state *state, struct row *row);
 bool state_has_rule(const struct state *state, const struct rule *rule, const struct fact *value,
