@@ -362,12 +362,14 @@ static enum saved eh_frame_saved(Dwarf_Frame *frame, int reg,
 static int eh_frame_row(Dwarf_CFI *cfi, u64 ip, struct sframe_row *row)
 {
 	int error = -EOPNOTSUPP;
+	bool signal = false;
 	Dwarf_Frame *frame;
 
 	memset(row, 0, sizeof(*row));
 	if (!cfi || dwarf_cfi_addrframe(cfi, ip, &frame))
 		return -ENOENT;
-	dwarf_frame_info(frame, NULL, NULL, &row->signal);
+	dwarf_frame_info(frame, NULL, NULL, &signal);
+	row->signal = signal;
 	if (!eh_frame_cfa(frame, ip, row))
 		goto out;
 	switch (eh_frame_saved(frame, DW_RIP, &row->ra)) {
