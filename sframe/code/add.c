@@ -5,7 +5,8 @@
  * Functions begin at symbols, and where code calls; so do the parts of a PLT that bind lazily.  What
  * pointers lead to is guessed to be a function, and what nothing leads to, if it follows the end of
  * another one; if that is not aligned, it is less likely.  A guess counts only if it returns to its
- * caller, and leaves its frame as it was wherever it does.
+ * caller, or has a frame and leaves by a jump to another function, and if its frame is then as it
+ * was at all such places.
  */
 #include <gelf.h>
 #include <stdlib.h>
@@ -260,9 +261,15 @@ static bool ends_function(const struct insn *insn)
 	       insn->kind == INSN_JUMP;
 }
 
-/* Whether functions begin with @insn more often than other code does */
-static bool has_frame(const struct insn *insn)
+/* Whether functions begin with the instruction at @address more often than other code does */
+static bool is_prologue(const struct adding *adding, u64 address, const struct insn *insn)
 {
+	static const u8 endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	u64 left;
+	const u8 *bytes = follow_bytes(adding->follow, address, &left);
+
+	if (insn->length == sizeof(endbr64) && !memcmp(bytes, endbr64, sizeof(endbr64)))
+		return true;
 	return insn->kind == INSN_PUSH || (insn->kind == INSN_ADD && insn->to == GPR_SP);
 }
 
@@ -278,7 +285,8 @@ static void guess_between(struct adding *adding, u64 at, u64 end, enum guess gue
 			insn.length = 1;
 			continue;
 		}
-		if (may_begin && (is_padded || guess == GUESS_POSSIBLE || has_frame(&insn)) &&
+		if (may_begin &&
+		    (is_padded || guess == GUESS_POSSIBLE || is_prologue(adding, at, &insn)) &&
 		    !ends_function(&insn) && !follow_has_seen(adding->follow, at))
 			adding->wrong = follow_guess(adding->follow, at, guess) ? 0 :
 					adding->wrong + 1;

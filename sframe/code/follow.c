@@ -58,6 +58,8 @@ struct part {
  * @guess:	Whether anything that is certain leads there.
  * @is_bad:	Of a group: it does something that no function does.
  * @is_good:	Of a group: it returns to a caller.
+ * @is_framed:	Of a group: it saves a register of its caller.
+ * @is_tail:	Of a group: it leaves by a jump to another function, its frame undone.
  * @is_weak:	Only ways back from calls lead there.
  * @is_queued:	Its state has changed since it was followed.
  * @returns:	Some way leads from there back to the function's caller.
@@ -74,6 +76,8 @@ struct block {
 	enum guess	guess;
 	bool		is_bad;
 	bool		is_good;
+	bool		is_framed;
+	bool		is_tail;
 	bool		is_weak;
 	bool		is_queued;
 	bool		returns;
@@ -612,6 +616,8 @@ static void join_groups(struct follow *follow, u32 index, u32 other)
 	joined->group = group - follow->blocks;
 	group->is_bad |= joined->is_bad;
 	group->is_good |= joined->is_good;
+	group->is_framed |= joined->is_framed;
+	group->is_tail |= joined->is_tail;
 	if (group->labels == NONE) {
 		group->labels = joined->labels;
 	} else if (joined->labels != NONE) {
@@ -722,8 +728,12 @@ static bool is_conflict(const struct state *state, const struct state *other)
 /* Function @from goes on in another one, or beyond the limits.  It must have left its frame. */
 static void leave_function(struct follow *follow, u32 from, const struct state *state)
 {
-	if (state_has_cfa(state) && !state_is_left(state))
-		group_of(follow, from)->is_bad = true;
+	struct block *group = group_of(follow, from);
+
+	if (state_is_left(state))
+		group->is_tail = true;
+	else if (state_has_cfa(state))
+		group->is_bad = true;
 }
 
 /* Merge @state, of a way that is as certain as @block, into the block's. */
@@ -943,8 +953,9 @@ static bool leave_block(struct follow *follow, u32 from, const struct insn *insn
 static bool is_sure(struct follow *follow, u32 index)
 {
 	const struct block *group = group_of(follow, index);
+	bool is_good = group->is_good || (group->is_framed && group->is_tail);
 
-	return !group->is_bad && (group->is_good || follow->blocks[index].guess == GUESS_NONE);
+	return !group->is_bad && (is_good || follow->blocks[index].guess == GUESS_NONE);
 }
 
 /* Whether a block that has come to @address goes on there */
@@ -988,6 +999,9 @@ static void follow_block(struct follow *follow, u32 index)
 		if (insn.kind == INSN_ADDRESS && insn.memory.base == GPR_NONE &&
 		    insn.memory.index == GPR_NONE)
 			take_label(follow, index, insn.memory.offset);
+		if (insn.kind == INSN_PUSH && insn.from != GPR_NONE &&
+		    !(CALLER_SAVED & 1 << insn.from))
+			group_of(follow, index)->is_framed = true;
 		state_step(&state, &insn);
 		address += insn.length;
 		if (may_begin(follow, index, &insn, address)) {
@@ -1053,6 +1067,8 @@ bool follow_run(struct follow *follow)
 		for (u32 i = 0; i < count; i++) {
 			follow->blocks[i].is_bad = false;
 			follow->blocks[i].is_good = false;
+			follow->blocks[i].is_framed = false;
+			follow->blocks[i].is_tail = false;
 		}
 		for (u32 i = 0; i < count && follow->budget; i++)
 			follow_block(follow, i);

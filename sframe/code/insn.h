@@ -14,6 +14,10 @@ enum {
 	GPR_NONE = 0xff,
 };
 
+/* Registers that functions do not keep, by the System V ABI */
+#define CALLER_SAVED	(1 << GPR_AX | 1 << GPR_CX | 1 << GPR_DX | 1 << GPR_SI | 1 << GPR_DI | \
+			 1 << GPR_R8 | 1 << GPR_R9 | 1 << GPR_R10 | 1 << GPR_R11)
+
 /* What an instruction does, as far as it matters for the stack and for where code goes on. */
 enum insn_kind {
 	INSN_OTHER,		/* nothing but @writes and @memory */

@@ -11,9 +11,6 @@
 
 #include "code/state.h"
 
-/* Registers that functions do not keep, by the System V ABI */
-#define CALLER_SAVED	(1 << GPR_AX | 1 << GPR_CX | 1 << GPR_DX | 1 << GPR_SI | 1 << GPR_DI | \
-			 1 << GPR_R8 | 1 << GPR_R9 | 1 << GPR_R10 | 1 << GPR_R11)
 #define WORD		8
 #define MAX_TABLE	65536
 /* No stack frame is larger. */
