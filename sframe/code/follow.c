@@ -17,6 +17,9 @@
 /* How often an instruction may be decoded, on average over the text */
 #define MAX_VISITS	16
 #define MAX_TABLE	4096
+/* How many bytes of text there are for each block at least; compilers' code has 20 */
+#define MIN_BLOCK	8
+#define FEW_BLOCKS	1024
 /* More than any program has */
 #define MAX_PARTS	64
 #define MAX_EDGES	(NONE - 1)
@@ -129,6 +132,7 @@ struct label {
  * @stack:	Blocks to go back from, as a stack.
  * @num_stack:	Their number.
  * @room_stack:	How many @stack has room for.
+ * @max_blocks:	How many blocks there may be.
  * @budget:	How many more instructions may be decoded.
  */
 struct follow {
@@ -156,6 +160,7 @@ struct follow {
 	u32		*stack;
 	size_t		num_stack;
 	size_t		room_stack;
+	size_t		max_blocks;
 	u64		budget;
 };
 
@@ -187,6 +192,7 @@ static void add_part(struct follow *follow, const struct object *obj, const GElf
 	part->begins = require_memory(calloc(phdr->p_filesz / 8 + 1, 1));
 	part->taken = require_memory(calloc(phdr->p_filesz / 8 + 1, 1));
 	follow->budget += MAX_VISITS * phdr->p_filesz;
+	follow->max_blocks += phdr->p_filesz / MIN_BLOCK;
 }
 
 /* Functions of libc, libstdc++ and others that do not return */
@@ -290,6 +296,7 @@ struct follow *follow_new(const struct object *obj, const struct ranges *limits)
 	GElf_Phdr phdr;
 
 	follow->limits = limits;
+	follow->max_blocks = FEW_BLOCKS;
 	clear_hash(follow, 1024);
 	if (elf_getphdrnum(obj->elf, &count))
 		return follow;
@@ -541,6 +548,8 @@ static struct block *add_block(struct follow *follow, u64 address, const struct 
 
 	if (2 * follow->num_blocks >= follow->hash_size)
 		grow_hash(follow);
+	if (follow->num_blocks >= follow->max_blocks)
+		follow->budget = 0;
 	set_bit(part->begins, address - part->vaddr);
 	*find_slot(follow, address) = follow->num_blocks;
 	follow->blocks = grow(follow->blocks, &follow->room_blocks, follow->num_blocks,
