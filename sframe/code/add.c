@@ -2,11 +2,11 @@
 /*
  * Adds rows for code that .eh_frame does not describe, by following it.
  *
- * Functions begin at symbols, and where code calls; so do the parts of a PLT that bind lazily.  What
- * pointers lead to is guessed to be a function, and what nothing leads to, if it follows the end of
- * another one; if that is not aligned, it is less likely.  A guess counts only if it returns to its
- * caller, or has a frame and leaves by a jump to another function, and if its frame is then as it
- * was at all such places.
+ * Functions begin at symbols, and where code calls; so do the parts of a PLT that bind lazily.
+ * What pointers lead to is guessed to be a function, and what nothing leads to, if it follows the
+ * end of another one; if that is not aligned, it is less likely.  A guess counts only if it returns
+ * to its caller, or has a frame and leaves by a jump to another function, and if its frame is then
+ * as it was at all such places.
  */
 #include <gelf.h>
 #include <stdlib.h>
@@ -154,8 +154,9 @@ static void guess_pointers(struct adding *adding, Elf_Data *data)
 			follow_guess(adding->follow, rela.r_addend, GUESS_LIKELY);
 }
 
-static void for_each_relocation_section(struct adding *adding,
-				 void each(struct adding *adding, Elf_Data *data))
+typedef void relocations_each(struct adding *adding, Elf_Data *data);
+
+static void for_each_relocation_section(struct adding *adding, relocations_each *each)
 {
 	u64 left = adding->obj->file_size;
 	Elf_Scn *scn = NULL;
