@@ -45,7 +45,7 @@ enum {
  * @start:	Address of the SFrame table.  The starts of its functions are relative to it.
  * @text_start:	First address of the code, in the same address space.
  * @text_end:	First address after the code.
- * @private_rules: The SFrame table may have the private rules of sframe_format.h.
+ * @private_rules: The SFrame table may use the private extensions of sframe_format.h.
  */
 struct unwind_table_source {
 	const u8	*bytes;

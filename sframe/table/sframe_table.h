@@ -73,7 +73,7 @@ struct plan {
  * @room:	How many bytes there is room for.
  * @vaddr:	The table's address, in the object's addresses.
  * @too_large:	The table is too large for the format.
- * @private_rules: The table has private rules: see SFRAME_FILE_PRIVATE_RULES.
+ * @private_rules: The table has what no version has: see SFRAME_FILE_PRIVATE_RULES.
  */
 struct image {
 	u8	*bytes;
