@@ -16,7 +16,8 @@
  * @offset:	Offset of @start in the code of @table.
  * @gap_start:	First of the addresses around the last one that no table covered.
  * @gap_size:	Number of these addresses.
- * @own:	The table to ask where @table has no row, or NULL.
+ * @own:	The table to ask where @table has no row, or one without unwind information; or
+ *		NULL.
  * @look:	First instruction that the walk has met in a file that is not known, or whose
  *		rows are not loaded; else 0.
  */
@@ -73,6 +74,7 @@ static __always_inline const struct sframe_row *sframe_row_at(const struct sfram
 static inline int sframe_find(struct sframe_cursor *cursor, unsigned long ip,
 			      const struct sframe_row **row)
 {
+	const struct sframe_row *own;
 	int ret;
 
 	if (sframe_is_in_gap(cursor, ip))
@@ -81,8 +83,11 @@ static inline int sframe_find(struct sframe_cursor *cursor, unsigned long ip,
 	if (ret)
 		return ret;
 	*row = sframe_row_at(cursor, ip);
-	if (unlikely((*row)->error == -ENOENT) && cursor->own)
-		*row = unwind_table_look(cursor->own, cursor->offset + (ip - cursor->start));
+	if (unlikely((*row)->error == -ENOENT || (*row)->followed) && cursor->own) {
+		own = unwind_table_look(cursor->own, cursor->offset + (ip - cursor->start));
+		if ((*row)->error || !own->error)
+			*row = own;
+	}
 	return (*row)->error;
 }
 

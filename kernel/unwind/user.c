@@ -305,13 +305,16 @@ int unwind_user_find_row(struct unwind_user_walk *walk, unsigned long ip, struct
 /*
  * The stack contradicts @row, as hand-written code may have wrong rows.  The innermost frame's
  * caller can be guessed; the row of another frame has told the stack pointer that a guess would
- * need.  Code without unwind information is guessed in any frame.
+ * need.  Where the row is not from unwind information, go on as without it.
  */
 static noinline bool unwind_user_refuted(struct unwind_user_walk *walk,
 					 const struct sframe_row *row)
 {
 	walk->no_table = false;
-	return ((walk->regs || row->followed) && unwind_user_guess(walk)) ||
+	if (row->followed)
+		return unwind_user_is_sigreturn(walk) ? unwind_user_next_signal(walk) :
+							unwind_user_guess(walk);
+	return (walk->regs && unwind_user_guess(walk)) ||
 	       unwind_user_stop(walk, UNWIND_USER_CORRUPT);
 }
 

@@ -13,7 +13,7 @@
  * @first_row:		Index of its first row.
  * @num_rows:		Number of rows, ascending; the first starts at 0.  A function that was
  *			followed may have none.
- * @cause:		Why it has no rows; CAUSE_NONE if it has some.
+ * @cause:		Why it has no rows; CAUSE_NONE if it has some, or was followed.
  * @signal:		It is a signal frame.
  * @debug:		From .debug_frame.
  * @followed:		From the code itself.

@@ -321,7 +321,7 @@ static bool is_followed_by(struct comparison *cmp, u64 pc, const struct row *wan
 }
 
 /* There is no other reader of code than the one that made the table. */
-static void compare_followed(struct comparison *cmp, const struct function *f)
+static void compare_added(struct comparison *cmp, const struct function *f)
 {
 	const struct row *row = &cmp->cfi->rows[f->first_row];
 	u64 start, last;
@@ -346,7 +346,7 @@ static void compare_function(struct comparison *cmp)
 	u64 pc = f->start, end = f->start + f->size;
 
 	if (f->followed) {
-		compare_followed(cmp, f);
+		compare_added(cmp, f);
 		return;
 	}
 	/* It has no rows to compare, and its addresses may be wrong. */

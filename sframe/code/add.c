@@ -274,11 +274,20 @@ static bool is_prologue(const struct adding *adding, u64 address, const struct i
 	return insn->kind == INSN_PUSH || (insn->kind == INSN_ADD && insn->to == GPR_SP);
 }
 
+/* @likely: whether a function is likely to begin at @address, whatever is there */
+static bool may_guess(struct adding *adding, u64 address, const struct insn *insn, bool likely)
+{
+	if (follow_is_weak(adding->follow, address))
+		return is_prologue(adding, address, insn);
+	return !follow_has_seen(adding->follow, address) &&
+	       (likely || is_prologue(adding, address, insn));
+}
+
 /* Guess where functions begin in the code from @at to @end that nothing has led to. */
 static void guess_between(struct adding *adding, u64 at, u64 end, enum guess guess)
 {
 	bool may_begin = true, is_padded = true;
-	struct insn insn;
+	struct insn insn, next;
 
 	for (; at < end && adding->wrong < MAX_WRONG; at += insn.length) {
 		if (!follow_decode(adding->follow, at, &insn)) {
@@ -286,14 +295,16 @@ static void guess_between(struct adding *adding, u64 at, u64 end, enum guess gue
 			insn.length = 1;
 			continue;
 		}
-		if (may_begin &&
-		    (is_padded || guess == GUESS_POSSIBLE || is_prologue(adding, at, &insn)) &&
-		    !ends_function(&insn) && !follow_has_seen(adding->follow, at))
+		if (may_begin && !ends_function(&insn) &&
+		    may_guess(adding, at, &insn, is_padded || guess == GUESS_POSSIBLE))
 			adding->wrong = follow_guess(adding->follow, at, guess) ? 0 :
 					adding->wrong + 1;
 		is_padded = insn.kind == INSN_NOTHING || insn.kind == INSN_STOP;
 		may_begin = ends_function(&insn) &&
 			    (guess == GUESS_POSSIBLE || (at + insn.length) % CODE_ALIGNMENT == 0);
+		/* A call that never returns may be the end, too. */
+		if (insn.kind == INSN_CALL && follow_decode(adding->follow, at + insn.length, &next))
+			may_begin = insn_saves(&next);
 	}
 }
 

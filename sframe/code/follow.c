@@ -4,8 +4,8 @@
  * that a way leads to, it keeps what holds on all ways.
  *
  * A block is a stretch of instructions that is entered at its start only.  Each block has the
- * state before its first instruction; a state loses facts where ways meet that differ, and never
- * gains any, so the states settle.
+ * state before its first instruction; a state loses facts where ways meet that differ, and gains
+ * some once at most, when it turns out that a function begins there.  So the states settle.
  */
 #include <gelf.h>
 #include <stdlib.h>
@@ -17,9 +17,13 @@
 /* How often an instruction may be decoded, on average over the text */
 #define MAX_VISITS	16
 #define MAX_TABLE	4096
+/* No longer one is the name of a function that never returns. */
+#define MAX_NAME	256
+/* How deep functions that never return may call each other */
+#define MAX_CALLS	8
 /* How many bytes of text there are for each block at least; compilers' code has 20 */
 #define MIN_BLOCK	8
-#define FEW_BLOCKS	1024
+#define FEW_BLOCKS	65536
 /* More than any program has */
 #define MAX_PARTS	64
 #define MAX_EDGES	(NONE - 1)
@@ -32,7 +36,7 @@
  * @bytes:	The bytes.
  * @seen:	A bit for each byte that begins an instruction which some way leads to; NULL if
  *		the bytes cannot be executed.
- * @certain:	Those that are no guess, likewise.
+ * @certain:	All bytes of the instructions that are no guess, likewise.
  * @likely:	Those, and those of likely guesses, likewise.
  * @begins:	Those that begin a block, likewise.
  * @taken:	Those whose address is loaded to a register, likewise.
@@ -58,10 +62,11 @@ struct part {
  * @group:	Another block of the same group, or itself: see group_of().
  * @labels:	Of a group: an index of labels, or NONE.
  * @is_entry:	A function begins there.
- * @guess:	Whether anything that is certain leads there.
+ * @guess:	How sure it is that some way leads there.
  * @is_bad:	Of a group: it does something that no function does.
  * @is_good:	Of a group: it returns to a caller.
  * @is_framed:	Of a group: it saves a register of its caller.
+ * @is_called:	Of a group: a function that is sure calls it.
  * @is_tail:	Of a group: it leaves by a jump to another function, its frame undone.
  * @is_weak:	Only ways back from calls lead there.
  * @is_queued:	Its state has changed since it was followed.
@@ -80,6 +85,7 @@ struct block {
 	bool		is_bad;
 	bool		is_good;
 	bool		is_framed;
+	bool		is_called;
 	bool		is_tail;
 	bool		is_weak;
 	bool		is_queued;
@@ -191,8 +197,6 @@ static void add_part(struct follow *follow, const struct object *obj, const GElf
 	part->likely = require_memory(calloc(phdr->p_filesz / 8 + 1, 1));
 	part->begins = require_memory(calloc(phdr->p_filesz / 8 + 1, 1));
 	part->taken = require_memory(calloc(phdr->p_filesz / 8 + 1, 1));
-	follow->budget += MAX_VISITS * phdr->p_filesz;
-	follow->max_blocks += phdr->p_filesz / MIN_BLOCK;
 }
 
 /* Functions of libc, libstdc++ and others that do not return */
@@ -212,7 +216,8 @@ static bool never_returns(const char *name)
 		if (!strcmp(name, *known))
 			return true;
 	/* std::__throw_bad_alloc() and its like */
-	return !strncmp(name, "_ZSt", 4) && strstr(name, "__throw_");
+	return !strncmp(name, "_ZSt", 4) && strnlen(name, MAX_NAME) < MAX_NAME &&
+	       strstr(name, "__throw_");
 }
 
 static int compare_addresses(const void *a, const void *b)
@@ -223,16 +228,20 @@ static int compare_addresses(const void *a, const void *b)
 }
 
 static void add_ends(struct follow *follow, const struct object *obj, const GElf_Shdr *shdr,
-		     Elf_Data *data)
+		     Elf_Data *data, u64 *left)
 {
 	Elf_Scn *scn = elf_getscn(obj->elf, shdr->sh_link);
-	Elf_Data *symbols = scn ? elf_getdata(scn, NULL) : NULL;
+	Elf_Data *symbols;
 	GElf_Shdr symtab;
 	const char *name;
 	GElf_Rela rela;
 	GElf_Sym sym;
 
-	if (!symbols || !gelf_getshdr(scn, &symtab))
+	if (!scn || !gelf_getshdr(scn, &symtab) || symtab.sh_size > *left)
+		return;
+	*left -= symtab.sh_size;
+	symbols = elf_getdata(scn, NULL);
+	if (!symbols)
 		return;
 	for (int i = 0; gelf_getrela(data, i, &rela); i++) {
 		if ((GELF_R_TYPE(rela.r_info) != R_X86_64_JUMP_SLOT &&
@@ -250,14 +259,14 @@ static void add_ends(struct follow *follow, const struct object *obj, const GElf
 
 static void find_ends(struct follow *follow, const struct object *obj)
 {
-	u64 left = obj->file_size;
+	u64 left = 2 * obj->file_size;
 	Elf_Scn *scn = NULL;
 	Elf_Data *data;
 	GElf_Shdr shdr;
 
 	while ((data = object_next_section(obj, &scn, 1 << SHT_RELA, &shdr, &left)))
 		if (shdr.sh_flags & SHF_ALLOC)
-			add_ends(follow, obj, &shdr, data);
+			add_ends(follow, obj, &shdr, data, &left);
 	if (follow->num_ends)
 		qsort(follow->ends, follow->num_ends, sizeof(*follow->ends), compare_addresses);
 }
@@ -282,6 +291,19 @@ static void clear_hash(struct follow *follow, size_t size)
 	memset(follow->hash, 0xff, size * sizeof(*follow->hash));
 }
 
+static void set_bounds(struct follow *follow)
+{
+	u64 bytes = 0;
+
+	for (size_t i = 0; !follow->limits && i < follow->num_parts; i++)
+		if (follow->parts[i].seen)
+			bytes += follow->parts[i].size;
+	for (size_t i = 0; follow->limits && i < follow->limits->count; i++)
+		bytes += follow->limits->at[i].end - follow->limits->at[i].start;
+	follow->budget = MAX_VISITS * bytes;
+	follow->max_blocks = FEW_BLOCKS + bytes / MIN_BLOCK;
+}
+
 /**
  * follow_new() - begin to follow an object's code
  * @obj:	The object.  It has to stay open.
@@ -296,7 +318,6 @@ struct follow *follow_new(const struct object *obj, const struct ranges *limits)
 	GElf_Phdr phdr;
 
 	follow->limits = limits;
-	follow->max_blocks = FEW_BLOCKS;
 	clear_hash(follow, 1024);
 	if (elf_getphdrnum(obj->elf, &count))
 		return follow;
@@ -304,6 +325,7 @@ struct follow *follow_new(const struct object *obj, const struct ranges *limits)
 		if (gelf_getphdr(obj->elf, i, &phdr))
 			add_part(follow, obj, &phdr);
 	find_ends(follow, obj);
+	set_bounds(follow);
 	return follow;
 }
 
@@ -365,15 +387,18 @@ static void set_bit(u8 *bits, u64 at)
 	bits[at / 8] |= 1 << at % 8;
 }
 
-static void see(struct follow *follow, u64 address, enum guess guess)
+static void see(struct follow *follow, u64 address, u8 length, enum guess guess)
 {
 	const struct part *part = part_at(follow, address, true);
+	u64 at = address - part->vaddr;
 
-	set_bit(part->seen, address - part->vaddr);
-	if (guess <= GUESS_LIKELY)
-		set_bit(part->likely, address - part->vaddr);
-	if (guess == GUESS_NONE)
-		set_bit(part->certain, address - part->vaddr);
+	set_bit(part->seen, at);
+	for (u64 end = at + length; at < end; at++) {
+		if (guess <= GUESS_LIKELY)
+			set_bit(part->likely, at);
+		if (guess == GUESS_NONE)
+			set_bit(part->certain, at);
+	}
 }
 
 /* Whether a way that is surer than @guess leads to @address. */
@@ -487,16 +512,28 @@ static struct block *find_block(struct follow *follow, u64 address)
  * @follow:	From follow_new().
  * @address:	Its address.
  *
- * Return: whether one does, but for the ways back from calls, which may never return.
+ * Return: whether one does.
  */
-bool follow_has_seen(struct follow *follow, u64 address)
+bool follow_has_seen(const struct follow *follow, u64 address)
 {
 	const struct part *part = part_at(follow, address, true);
+
+	return part && has_bit(part->seen, address - part->vaddr);
+}
+
+/**
+ * follow_is_weak() - whether nothing but ways back from calls, which may never return, and padding
+ * after them lead to an instruction
+ * @follow:	From follow_new().
+ * @address:	Its address.
+ *
+ * Return: whether that is so, and a block begins there.
+ */
+bool follow_is_weak(struct follow *follow, u64 address)
+{
 	const struct block *block = find_block(follow, address);
 
-	if (block && block->is_weak && !block->is_entry)
-		return false;
-	return part && has_bit(part->seen, address - part->vaddr);
+	return block && block->is_weak && !block->is_entry;
 }
 
 static void grow_hash(struct follow *follow)
@@ -695,6 +732,8 @@ static struct block *enter(struct follow *follow, u64 address, enum guess guess)
 {
 	struct block *block = find_block(follow, address);
 
+	if (!block && follow_is_within(follow, address) && is_surer(follow, address, guess))
+		return NULL;
 	if (!block)
 		return add_entry(follow, address, guess);
 	if (!block->is_entry && guess == GUESS_NONE)
@@ -848,12 +887,13 @@ static bool table_target(const struct follow *follow, const struct fact *table, 
 	return bytes_at(follow, *target, true, &left);
 }
 
-static bool is_table(const struct follow *follow, const struct fact *table)
+static bool is_table(struct follow *follow, const struct fact *table)
 {
 	u64 target;
 
 	if (!table->count || table->count > MAX_TABLE)
 		return false;
+	follow->budget -= table->count < follow->budget ? table->count : follow->budget;
 	for (u32 i = 0; i < table->count; i++)
 		if (!table_target(follow, table, i, &target))
 			return false;
@@ -867,6 +907,9 @@ static void jump_to_labels(struct follow *follow, u32 from, const struct state *
 	u32 at = first;
 	u64 target;
 
+	/* They are noted for the first function that loads them. */
+	if (first == NONE)
+		set_returns(follow, from);
 	while (at != NONE && follow->budget) {
 		follow->budget--;
 		target = follow->labels[at].target;
@@ -882,12 +925,13 @@ static void jump_indirectly(struct follow *follow, u32 from, const struct insn *
 			    const struct state *state)
 {
 	struct fact table;
+	bool is_one;
 	u64 target;
 
 	if (is_end(follow, insn))
 		return;
-	if (state_constant(state, insn, &target)) {
-		if (target)
+	if (state_constant(state, insn, &target, &is_one)) {
+		if (is_one)
 			lead_to(follow, from, target, state, false);
 		else
 			jump_to_labels(follow, from, state);
@@ -904,6 +948,19 @@ static void jump_indirectly(struct follow *follow, u32 from, const struct insn *
 	}
 }
 
+/*
+ * Whether another function begins at @address, right after a call: it saves a register of its
+ * caller, though the frame of the calling function is there already.  Then the call never returns.
+ */
+static bool is_after_last_call(struct follow *follow, u64 address, const struct state *state)
+{
+	const struct fact *sp = state_register(state, GPR_SP);
+	struct insn insn;
+
+	return sp && sp->kind == VALUE_CFA && sp->number < -8 &&
+	       follow_decode(follow, address, &insn) && insn_saves(&insn);
+}
+
 /* Go on after a call if some way leads back from the function called. */
 static void follow_call(struct follow *follow, u32 from, const struct insn *insn, u64 next,
 			struct state *state)
@@ -913,7 +970,8 @@ static void follow_call(struct follow *follow, u32 from, const struct insn *insn
 
 	if (callee)
 		add_edge(follow, &callee->callers, from);
-	if ((callee && !callee->returns) || is_end(follow, insn))
+	if ((callee && !callee->returns) || is_end(follow, insn) ||
+	    is_after_last_call(follow, next, state))
 		return;
 	state_step(state, insn);
 	lead_to(follow, from, next, state, true);
@@ -959,14 +1017,6 @@ static bool leave_block(struct follow *follow, u32 from, const struct insn *insn
 	}
 }
 
-static bool is_sure(struct follow *follow, u32 index)
-{
-	const struct block *group = group_of(follow, index);
-	bool is_good = group->is_good || (group->is_framed && group->is_tail);
-
-	return !group->is_bad && (is_good || follow->blocks[index].guess == GUESS_NONE);
-}
-
 /* Whether a block that has come to @address goes on there */
 static bool goes_on(struct follow *follow, u64 address)
 {
@@ -1002,14 +1052,13 @@ static void follow_block(struct follow *follow, u32 index)
 			set_returns(follow, index);
 			return;
 		}
-		see(follow, address, follow->blocks[index].guess);
+		see(follow, address, insn.length, follow->blocks[index].guess);
 		if (leave_block(follow, index, &insn, address, &state))
 			return;
 		if (insn.kind == INSN_ADDRESS && insn.memory.base == GPR_NONE &&
 		    insn.memory.index == GPR_NONE)
 			take_label(follow, index, insn.memory.offset);
-		if (insn.kind == INSN_PUSH && insn.from != GPR_NONE &&
-		    !(CALLER_SAVED & 1 << insn.from))
+		if (insn_saves(&insn))
 			group_of(follow, index)->is_framed = true;
 		state_step(&state, &insn);
 		address += insn.length;
@@ -1030,6 +1079,15 @@ static void run_queue(struct follow *follow)
 		follow_block(follow, follow->queue[--follow->num_queue]);
 }
 
+static bool is_sure(struct follow *follow, u32 index)
+{
+	const struct block *group = group_of(follow, index);
+	bool is_good = group->is_good || group->is_called ||
+		       (group->is_framed && group->is_tail);
+
+	return !group->is_bad && (is_good || follow->blocks[index].guess == GUESS_NONE);
+}
+
 /**
  * follow_guess() - follow what may be a function
  * @follow:	From follow_new(), after all that is surer.
@@ -1041,19 +1099,49 @@ static void run_queue(struct follow *follow)
 bool follow_guess(struct follow *follow, u64 address, enum guess guess)
 {
 	struct block *entry;
+	u32 index;
 
 	/* What is surer comes first. */
 	run_queue(follow);
 	entry = find_block(follow, address);
-	if (entry && entry->is_weak && !entry->is_entry)
+	if (follow_is_weak(follow, address)) {
 		make_entry(follow, entry);
-	else
+		entry->guess = guess;
+	} else {
 		entry = entry ? NULL : add_entry(follow, address, guess);
+	}
 	if (!entry)
 		return false;
-	address = entry - follow->blocks;
+	index = entry - follow->blocks;
 	run_queue(follow);
-	return is_sure(follow, address);
+	return is_sure(follow, index);
+}
+
+static bool is_called(struct follow *follow, const struct block *block)
+{
+	for (u32 at = block->callers; at != NONE; at = follow->edges[at].next)
+		if (is_sure(follow, follow->edges[at].block))
+			return true;
+	return false;
+}
+
+/* Functions that never return are as sure as those that call them. */
+static void find_called(struct follow *follow)
+{
+	bool changed = true;
+
+	for (int i = 0; i < MAX_CALLS && changed; i++) {
+		changed = false;
+		for (u32 n = 0; n < follow->num_blocks; n++) {
+			struct block *group = group_of(follow, n);
+
+			if (!follow->blocks[n].is_entry || group->is_bad || is_sure(follow, n) ||
+			    !is_called(follow, &follow->blocks[n]))
+				continue;
+			group->is_called = true;
+			changed = true;
+		}
+	}
 }
 
 /**
@@ -1082,6 +1170,7 @@ bool follow_run(struct follow *follow)
 		for (u32 i = 0; i < count && follow->budget; i++)
 			follow_block(follow, i);
 	} while ((follow->num_queue || follow->num_blocks != count) && follow->budget);
+	find_called(follow);
 	return follow->budget || !follow->num_blocks;
 }
 
@@ -1101,6 +1190,9 @@ void follow_for_each(struct follow *follow, follow_each *each, void *data)
 		struct state state;
 		struct insn insn;
 
+		/* It may only be another way to read the bytes of code. */
+		if (!now.is_sure && follow->blocks[i].guess != GUESS_NONE)
+			continue;
 		now.state = &state;
 		now.insn = &insn;
 		get_state(&follow->blocks[i], &state);

@@ -105,6 +105,13 @@ struct insn {
 	struct memory	memory;
 };
 
+/* Whether it pushes a register that functions keep */
+static inline bool insn_saves(const struct insn *insn)
+{
+	return insn->kind == INSN_PUSH && insn->from != GPR_NONE &&
+	       !(CALLER_SAVED & 1 << insn->from);
+}
+
 bool insn_decode(struct insn *insn, const u8 *bytes, size_t left, u64 address);
 
 #endif /* _SFRAME_CODE_INSN_H */

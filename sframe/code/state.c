@@ -618,6 +618,7 @@ void state_branch(struct state *state, const struct insn *insn, bool taken)
 void state_enter(struct state *state)
 {
 	static const struct fact sp = { .kind = VALUE_CFA, .number = -WORD };
+	static const struct fact ra = { .kind = VALUE_ENTRY, .number = REG_RA };
 	static const u8 kept[] = { GPR_BX, GPR_BP };
 
 	memset(state, 0, sizeof(*state));
@@ -627,6 +628,7 @@ void state_enter(struct state *state)
 		note(state, PLACE_REGISTER, kept[i], &value);
 	}
 	note(state, PLACE_REGISTER, GPR_SP, &sp);
+	note(state, PLACE_CFA, -WORD, &ra);
 }
 
 /**
@@ -694,6 +696,14 @@ bool state_meet(struct state *state, const struct state *other)
 	return changed;
 }
 
+/* Whether the return address is where a call has put it */
+static bool has_return_address(const struct state *state)
+{
+	static const struct fact ra = { .kind = VALUE_ENTRY, .number = REG_RA };
+
+	return is_same(&ra, find(state, PLACE_CFA, -WORD));
+}
+
 /**
  * state_is_left() - whether a function that returns or jumps away here has undone its frame
  * @state:	The state.
@@ -704,7 +714,7 @@ bool state_is_left(const struct state *state)
 {
 	const struct fact *sp = state_register(state, GPR_SP), *fp = state_register(state, GPR_BP);
 
-	return sp && sp->kind == VALUE_CFA && sp->number == -WORD &&
+	return has_return_address(state) && sp && sp->kind == VALUE_CFA && sp->number == -WORD &&
 	       fp && fp->kind == VALUE_ENTRY && fp->number == GPR_BP;
 }
 
@@ -712,17 +722,20 @@ bool state_is_left(const struct state *state)
  * state_constant() - find the address that an indirect jump leads to
  * @state:	The state before the jump.
  * @insn:	The jump.
- * @address:	Set to it; 0 if it is one of several.
+ * @address:	Set to it.
+ * @is_one:	Set to whether @address is the only one; else it is one of several.
  *
- * Return: whether it is the address of an instruction, and no other.
+ * Return: whether it is an address that the function has loaded.
  */
-bool state_constant(const struct state *state, const struct insn *insn, u64 *address)
+bool state_constant(const struct state *state, const struct insn *insn, u64 *address,
+		    bool *is_one)
 {
 	const struct fact *target = state_register(state, insn->from);
 
 	if (!target || (target->kind != VALUE_CONSTANT && target->kind != VALUE_CONSTANTS))
 		return false;
-	*address = target->kind == VALUE_CONSTANT ? target->number : 0;
+	*address = target->number;
+	*is_one = target->kind == VALUE_CONSTANT;
 	return true;
 }
 
@@ -864,7 +877,8 @@ bool state_row(const struct state *state, struct row *row)
 		row->ra = (struct rule){ .kind = RULE_UNDEFINED };
 		return true;
 	}
-	return cfa_rule(state, &row->cfa) && fp_rule(state, &row->fp);
+	return has_return_address(state) && cfa_rule(state, &row->cfa) &&
+	       fp_rule(state, &row->fp);
 }
 
 static u8 gpr_of_dwarf(u8 reg)

@@ -8,7 +8,7 @@
 /* What is known of a value.  @number and @count of struct fact say more. */
 enum value_kind {
 	VALUE_UNKNOWN,
-	VALUE_ENTRY,		/* what register @number had when the function was entered */
+	VALUE_ENTRY,		/* what register @number had at the entry; REG_RA: the return address */
 	VALUE_CFA,		/* the CFA + @number */
 	VALUE_ALIGNED,		/* the aligned stack pointer + @number */
 	VALUE_CONSTANT,		/* @number */
@@ -48,7 +48,7 @@ struct fact {
 };
 
 /* What does not fit is not known. */
-#define STATE_MAX_FACTS	20
+#define STATE_MAX_FACTS	21
 
 /**
  * struct state - what is known before an instruction
@@ -68,7 +68,8 @@ bool state_meet(struct state *state, const struct state *other);
 const struct fact *state_register(const struct state *state, u8 reg);
 bool state_has_cfa(const struct state *state);
 bool state_is_left(const struct state *state);
-bool state_constant(const struct state *state, const struct insn *insn, u64 *address);
+bool state_constant(const struct state *state, const struct insn *insn, u64 *address,
+		    bool *is_one);
 bool state_table(const struct state *state, const struct insn *insn, struct fact *table);
 bool state_row(const struct state *state, struct row *row);
 bool state_has_rule(const struct state *state, const struct rule *rule, const struct fact *value,

@@ -317,6 +317,37 @@ gaps_beside_followed_code_have_no_row() {
 	[ "$(grep -c ' 0 rows, followed$' "$OUT/followed/out")" = 2 ]
 }
 
+# Another function begins right after a call that never returns, and one that is called may never
+# return itself.
+last_calls_end_functions() {
+	make_shapes last <<-'END'
+		.globl _start
+		_start: .cfi_startproc
+			ret
+			.cfi_endproc
+			.p2align 4
+			push %rbx
+			test %edi, %edi
+			je 2f
+			call 1f
+		2:	pop %rbx
+			ret
+		1:	push %rbx
+			sub $16, %rsp
+			call *%rax
+			push %rbp
+			xor %ebp, %ebp
+			pop %rbp
+			ret
+	END
+	rows_gained last 24
+	"$CHECKED" gen --quiet -o "$SHAPES-last.table" "$SHAPES-last"
+	"$CHECKED" dump --rows "$SHAPES-last.table" > "$OUT/followed/out"
+	cat "$OUT/followed/out"
+	[ "$(grep -c '  sp+32  *\[cfa-8\]  *=$' "$OUT/followed/out")" = 1 ]
+	[ "$(grep -c '  sp+16  *\[cfa-8\]  *\[cfa-16\]$' "$OUT/followed/out")" = 1 ]
+}
+
 # Not aligned, and nothing calls it, but a pointer leads there.
 functions_behind_pointers_are_followed() {
 	make_shapes pointers -pie --no-dynamic-linker <<-'END'
@@ -412,6 +443,52 @@ guesses_that_code_refutes_yield_nothing() {
 	rows_gained guesses 3
 }
 
+# Code after f and g reads bytes amid them as other instructions.  h moves its return address to a
+# register; only the first and the last of its instructions find it on the stack.
+guesses_do_no_harm() {
+	make_shapes harm <<-'END'
+		.globl _start
+		_start: .cfi_startproc
+			ret
+			.cfi_endproc
+		.type f, @function
+		f:	push %rbx
+			mov $0x90909090, %eax
+			pop %rbx
+			ret
+			jne f + 3
+			hlt
+		.type g, @function
+		g:	push %rbx
+			mov $0x90909090, %eax
+			pop %rbx
+			ret
+			call g + 3
+			hlt
+		.type h, @function
+		h:	pop %r11
+			push %rbx
+			nop
+			pop %rbx
+			push %r11
+			ret
+		# A frame that is undone right after a call, and aligned
+		.type k, @function
+			.p2align 4
+		k:	push %rbp
+			mov %rsp, %rbp
+			call *%rax
+			.p2align 4
+			leave
+			ret
+	END
+	rows_gained harm 38
+	"$CHECKED" gen --quiet -o "$SHAPES-harm.table" "$SHAPES-harm"
+	"$CHECKED" dump --rows "$SHAPES-harm.table" > "$OUT/followed/out"
+	cat "$OUT/followed/out"
+	[ "$(grep -c '  sp+16  *\[cfa-8\]  *=$' "$OUT/followed/out")" = 3 ]
+}
+
 # Each byte begins an instruction, and jumps lead into the middle of others.
 hostile_code_ends() {
 	mkdir -p "$OUT/followed"
@@ -446,9 +523,11 @@ followed_cases() {
 	try code-stock-files code_of_stock_files_equals_eh_frame
 	try code-without-eh_frame code_without_eh_frame_is_followed
 	try code-gaps gaps_beside_followed_code_have_no_row
+	try code-last-calls last_calls_end_functions
 	try code-pointers functions_behind_pointers_are_followed
 	try code-plts plts_of_all_linkers_are_followed
 	try code-older-tables tables_of_an_older_tool_are_made_anew
 	try code-guesses guesses_that_code_refutes_yield_nothing
+	try code-harm guesses_do_no_harm
 	try code-hostile hostile_code_ends
 }
