@@ -156,7 +156,7 @@ static void guess_pointers(struct adding *adding, Elf_Data *data)
 
 typedef void relocations_each(struct adding *adding, Elf_Data *data);
 
-static void for_each_relocation_section(struct adding *adding, relocations_each *each)
+static void visit_relocations(struct adding *adding, relocations_each *each)
 {
 	u64 left = adding->obj->file_size;
 	Elf_Scn *scn = NULL;
@@ -303,8 +303,9 @@ static void guess_between(struct adding *adding, u64 at, u64 end, enum guess gue
 		may_begin = ends_function(&insn) &&
 			    (guess == GUESS_POSSIBLE || (at + insn.length) % CODE_ALIGNMENT == 0);
 		/* A call that never returns may be the end, too. */
-		if (insn.kind == INSN_CALL && follow_decode(adding->follow, at + insn.length, &next))
-			may_begin = insn_saves(&next);
+		if (insn.kind == INSN_CALL)
+			may_begin = follow_decode(adding->follow, at + insn.length, &next) &&
+				    insn_saves(&next);
 	}
 }
 
@@ -447,8 +448,8 @@ bool code_add(const struct object *obj, struct cfi *cfi)
 		follow_start(adding.follow, ehdr.e_entry);
 	enter_all_symbols(&adding);
 	enter_all_callees(&adding, num_functions);
-	for_each_relocation_section(&adding, enter_lazy);
-	for_each_relocation_section(&adding, guess_pointers);
+	visit_relocations(&adding, enter_lazy);
+	visit_relocations(&adding, guess_pointers);
 	guess_all(&adding, GUESS_LIKELY);
 	guess_all(&adding, GUESS_POSSIBLE);
 	good = follow_run(adding.follow);

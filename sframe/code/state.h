@@ -8,7 +8,7 @@
 /* What is known of a value.  @number and @count of struct fact say more. */
 enum value_kind {
 	VALUE_UNKNOWN,
-	VALUE_ENTRY,		/* what register @number had at the entry; REG_RA: the return address */
+	VALUE_ENTRY,		/* what register @number had at the entry, or REG_RA */
 	VALUE_CFA,		/* the CFA + @number */
 	VALUE_ALIGNED,		/* the aligned stack pointer + @number */
 	VALUE_CONSTANT,		/* @number */
