@@ -98,13 +98,26 @@ signal_trampoline_is_marked() {
 		grep -F '[sp+168]' | grep -F '[sp+120]'
 }
 
+# The rows of functions that .eh_frame describes
+described() {
+	"$CHECKED" dump --rows "$1" | awk '/^ +[0-9a-f]+ +[0-9]+ bytes/ { keep = !/followed/ } keep'
+}
+
+# Without symbols, less of the code that .eh_frame does not describe is followed.
 no_section_headers_same_table() {
+	local format
+
 	cp "$OUT/O2" "$OUT/stripped"
 	strip --strip-section-headers "$OUT/stripped"
-	"$CHECKED" gen -o "$OUT/one" "$OUT/O2"
-	"$CHECKED" gen -o "$OUT/two" "$OUT/stripped"
-	# Its .eh_frame reaches to the end of its segment.
-	cmp -i 4096 "$OUT/one" "$OUT/two"
+	for format in v2 v3; do
+		"$CHECKED" gen --format $format -o "$OUT/one" "$OUT/O2"
+		"$CHECKED" gen --format $format -o "$OUT/two" "$OUT/stripped"
+		described "$OUT/one" > "$OUT/one.rows"
+		described "$OUT/two" > "$OUT/two.rows"
+		# Its .eh_frame reaches to the end of its segment.
+		cmp "$OUT/one.rows" "$OUT/two.rows"
+		[ "$(wc -l < "$OUT/one.rows")" -gt 100 ]
+	done
 	"$CHECKED" check "$OUT/stripped"
 }
 
