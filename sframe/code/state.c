@@ -16,6 +16,8 @@
 /* No stack frame is larger. */
 #define MAX_FRAME	(1LL << 30)
 
+static const struct fact return_address = { .kind = VALUE_ENTRY, .number = REG_RA };
+
 static int compare_places(u8 place, s32 where, const struct fact *fact)
 {
 	if (place != fact->place)
@@ -618,7 +620,6 @@ void state_branch(struct state *state, const struct insn *insn, bool taken)
 void state_enter(struct state *state)
 {
 	static const struct fact sp = { .kind = VALUE_CFA, .number = -WORD };
-	static const struct fact ra = { .kind = VALUE_ENTRY, .number = REG_RA };
 	static const u8 kept[] = { GPR_BX, GPR_BP };
 
 	memset(state, 0, sizeof(*state));
@@ -628,7 +629,7 @@ void state_enter(struct state *state)
 		note(state, PLACE_REGISTER, kept[i], &value);
 	}
 	note(state, PLACE_REGISTER, GPR_SP, &sp);
-	note(state, PLACE_CFA, -WORD, &ra);
+	note(state, PLACE_CFA, -WORD, &return_address);
 }
 
 /**
@@ -699,9 +700,7 @@ bool state_meet(struct state *state, const struct state *other)
 /* Whether the return address is where a call has put it */
 static bool has_return_address(const struct state *state)
 {
-	static const struct fact ra = { .kind = VALUE_ENTRY, .number = REG_RA };
-
-	return is_same(&ra, find(state, PLACE_CFA, -WORD));
+	return is_same(&return_address, find(state, PLACE_CFA, -WORD));
 }
 
 /**

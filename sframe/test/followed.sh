@@ -243,6 +243,13 @@ code_of_stock_files_equals_eh_frame() {
 	[ "$share" -ge 95 ]
 }
 
+# dump_rows NAME: what the table has goes to OUT/followed/out.
+dump_rows() {
+	"$CHECKED" gen --quiet -o "$SHAPES-$1.table" "$SHAPES-$1"
+	"$CHECKED" dump --rows "$SHAPES-$1.table" > "$OUT/followed/out"
+	cat "$OUT/followed/out"
+}
+
 # rows_gained NAME BYTES: following the code yields rows for so much.
 rows_gained() {
 	status 0 "$CHECKED" check --every-byte "$SHAPES-$1" > "$OUT/followed/out"
@@ -269,9 +276,7 @@ code_without_eh_frame_is_followed() {
 		called: $body
 	END
 	rows_gained found 39
-	"$CHECKED" gen --quiet -o "$SHAPES-found.table" "$SHAPES-found"
-	"$CHECKED" dump --rows "$SHAPES-found.table" > "$OUT/followed/out"
-	cat "$OUT/followed/out"
+	dump_rows found
 	# The function of .eh_frame, and three others
 	[ "$(grep -c ' bytes  *1 rows$' "$OUT/followed/out")" = 1 ]
 	[ "$(grep -c ' 13 bytes  *5 rows, followed$' "$OUT/followed/out")" = 3 ]
@@ -311,9 +316,7 @@ gaps_beside_followed_code_have_no_row() {
 			.cfi_endproc
 	END
 	rows_gained gaps 6
-	"$CHECKED" gen --quiet -o "$SHAPES-gaps.table" "$SHAPES-gaps"
-	"$CHECKED" dump "$SHAPES-gaps.table" > "$OUT/followed/out"
-	cat "$OUT/followed/out"
+	dump_rows gaps
 	[ "$(grep -c ' 0 rows, followed$' "$OUT/followed/out")" = 2 ]
 }
 
@@ -341,9 +344,7 @@ last_calls_end_functions() {
 			ret
 	END
 	rows_gained last 24
-	"$CHECKED" gen --quiet -o "$SHAPES-last.table" "$SHAPES-last"
-	"$CHECKED" dump --rows "$SHAPES-last.table" > "$OUT/followed/out"
-	cat "$OUT/followed/out"
+	dump_rows last
 	[ "$(grep -c '  sp+32  *\[cfa-8\]  *=$' "$OUT/followed/out")" = 1 ]
 	[ "$(grep -c '  sp+16  *\[cfa-8\]  *\[cfa-16\]$' "$OUT/followed/out")" = 1 ]
 }
@@ -483,9 +484,7 @@ guesses_do_no_harm() {
 			ret
 	END
 	rows_gained harm 38
-	"$CHECKED" gen --quiet -o "$SHAPES-harm.table" "$SHAPES-harm"
-	"$CHECKED" dump --rows "$SHAPES-harm.table" > "$OUT/followed/out"
-	cat "$OUT/followed/out"
+	dump_rows harm
 	[ "$(grep -c '  sp+16  *\[cfa-8\]  *=$' "$OUT/followed/out")" = 3 ]
 }
 
