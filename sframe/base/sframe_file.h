@@ -35,7 +35,7 @@ enum format {
 #define SFRAME_NOTE_MAGIC	"SFRMNOTE"
 
 /* Grows with what the tool's tables have; sframe cache makes older ones anew.  1: followed code */
-#define SFRAME_NOTE_MAKER	1
+#define SFRAME_NOTE_MAKER	2
 
 /* sframe_note::flags: the object was not one of the system's; see cache_look(). */
 #define SFRAME_NOTE_OUTSIDE	0x1

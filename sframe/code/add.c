@@ -15,6 +15,7 @@
 #include "base/grow.h"
 #include "cfi/text.h"
 #include "code/add.h"
+#include "code/callee.h"
 #include "code/follow.h"
 
 #define CALL		0xe8
@@ -197,9 +198,10 @@ static void enter_callees_of(struct adding *adding, u64 start, u64 end)
 	}
 }
 
-static void enter_all_callees(struct adding *adding, size_t num_functions)
+static void enter_all_callees(struct adding *adding)
 {
 	const struct function *functions = adding->cfi->functions;
+	size_t num_functions = adding->cfi->num_functions;
 
 	for (size_t i = 0; i < num_functions; i++) {
 		u64 end = functions[i].start + functions[i].size;
@@ -423,6 +425,22 @@ static void mark_gaps(struct adding *adding)
 	cfi_sort(cfi);
 }
 
+/* Follow code from all entries.  Returns false if that takes too long. */
+static bool follow_all(struct adding *adding)
+{
+	GElf_Ehdr ehdr;
+
+	if (gelf_getehdr(adding->obj->elf, &ehdr) && ehdr.e_entry)
+		follow_start(adding->follow, ehdr.e_entry);
+	enter_all_symbols(adding);
+	enter_all_callees(adding);
+	visit_relocations(adding, enter_lazy);
+	visit_relocations(adding, guess_pointers);
+	guess_all(adding, GUESS_LIKELY);
+	guess_all(adding, GUESS_POSSIBLE);
+	return follow_run(adding->follow);
+}
+
 /**
  * code_add() - add rows for code that .eh_frame does not describe
  * @obj:	The object.
@@ -434,33 +452,20 @@ static void mark_gaps(struct adding *adding)
 bool code_add(const struct object *obj, struct cfi *cfi)
 {
 	struct adding adding = { .obj = obj, .cfi = cfi };
-	size_t num_functions = cfi->num_functions;
 	u64 bytes = find_limits(&adding);
-	GElf_Ehdr ehdr;
 	bool good;
 
-	if (!bytes || bytes > MAX_CODE) {
-		free(adding.limits.at);
-		return !bytes;
-	}
 	adding.follow = follow_new(obj, &adding.limits);
-	if (gelf_getehdr(obj->elf, &ehdr) && ehdr.e_entry)
-		follow_start(adding.follow, ehdr.e_entry);
-	enter_all_symbols(&adding);
-	enter_all_callees(&adding, num_functions);
-	visit_relocations(&adding, enter_lazy);
-	visit_relocations(&adding, guess_pointers);
-	guess_all(&adding, GUESS_LIKELY);
-	guess_all(&adding, GUESS_POSSIBLE);
-	good = follow_run(adding.follow);
+	good = bytes <= MAX_CODE && (!bytes || follow_all(&adding));
+	callee_add(adding.follow, cfi);
 	if (good) {
 		find_all(&adding);
 		drop_overlapping(&adding);
 		cfi->max_rows += adding.num_found;
 		add_functions(&adding);
-		cfi_sort(cfi);
-		mark_gaps(&adding);
 	}
+	cfi_sort(cfi);
+	mark_gaps(&adding);
 	follow_free(adding.follow);
 	free(adding.found);
 	free(adding.rows);

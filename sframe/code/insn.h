@@ -9,7 +9,7 @@
 /* General registers, by the number that instructions have for them */
 enum {
 	GPR_AX, GPR_CX, GPR_DX, GPR_BX, GPR_SP, GPR_BP, GPR_SI, GPR_DI,
-	GPR_R8, GPR_R9, GPR_R10, GPR_R11,
+	GPR_R8, GPR_R9, GPR_R10, GPR_R11, GPR_R12,
 	NUM_GPRS = 16,
 	GPR_NONE = 0xff,
 };

@@ -320,6 +320,72 @@ gaps_beside_followed_code_have_no_row() {
 	[ "$(grep -c ' 0 rows, followed$' "$OUT/followed/out")" = 2 ]
 }
 
+# A walk cannot know rbx in the caller of a function that saves it first, but where it is saved.
+callers_have_rows_by_what_callees_save() {
+	make_shapes callees <<-'END'
+		.globl _start
+		_start: .cfi_startproc
+			push %rbx
+			.cfi_def_cfa_offset 16
+			mov %rsp, %rbx
+			.cfi_def_cfa_register %rbx
+			and $-64, %rsp
+			call saves
+			nop
+			call saves
+			call keeps
+			call changes
+			call *%rax
+			mov %rbx, %rsp
+			.cfi_def_cfa_register %rsp
+			pop %rbx
+			.cfi_def_cfa_offset 8
+			call saves
+			ret
+			.cfi_endproc
+		saves: .cfi_startproc
+			endbr64
+			push %r14
+			.cfi_def_cfa_offset 16
+			xor %ecx, %ecx
+			push %rbx
+			.cfi_def_cfa_offset 24
+			pop %rbx
+			.cfi_def_cfa_offset 16
+			pop %r14
+			.cfi_def_cfa_offset 8
+			ret
+			.cfi_endproc
+		keeps: .cfi_startproc
+			test %ecx, %ecx
+			je 1f
+			push %rbx
+			.cfi_def_cfa_offset 16
+			pop %rbx
+			.cfi_def_cfa_offset 8
+		1:	ret
+			.cfi_endproc
+		changes: .cfi_startproc
+			mov %rbx, %rcx
+			mov %rdi, %rbx
+			push %rbx
+			.cfi_def_cfa_offset 16
+			mov %rcx, %rbx
+			pop %rcx
+			.cfi_def_cfa_offset 8
+			ret
+			.cfi_endproc
+	END
+	status 0 "$CHECKED" check --every-byte "$SHAPES-callees" > "$OUT/followed/out"
+	cat "$OUT/followed/out"
+	has "$OUT/followed/out" " not expressed 0"
+	dump_rows callees
+	[ "$(grep -c ' 1 bytes  *1 rows, followed, flexible$' "$OUT/followed/out")" = 2 ]
+	[ "$(grep -cF '  [sp-24]+16 ' "$OUT/followed/out")" = 2 ]
+	# The row for each last byte stands between two parts of the function.
+	[ "$(grep -c ' rows, flexible$' "$OUT/followed/out")" = 3 ]
+}
+
 # Another function begins right after a call that never returns, and one that is called may never
 # return itself.
 last_calls_end_functions() {
@@ -522,6 +588,7 @@ followed_cases() {
 	try code-stock-files code_of_stock_files_equals_eh_frame
 	try code-without-eh_frame code_without_eh_frame_is_followed
 	try code-gaps gaps_beside_followed_code_have_no_row
+	try code-callees callers_have_rows_by_what_callees_save
 	try code-last-calls last_calls_end_functions
 	try code-pointers functions_behind_pointers_are_followed
 	try code-plts plts_of_all_linkers_are_followed
