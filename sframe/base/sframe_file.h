@@ -34,7 +34,10 @@ enum format {
 #define SFRAME_NOTE_OFFSET	2048
 #define SFRAME_NOTE_MAGIC	"SFRMNOTE"
 
-/* Grows with what the tool's tables have; sframe cache makes older ones anew.  1: followed code */
+/*
+ * Grows with what the tool's tables have; sframe cache makes older ones anew.  1: followed code;
+ * 2: callers by what their callees save.
+ */
 #define SFRAME_NOTE_MAKER	2
 
 /* sframe_note::flags: the object was not one of the system's; see cache_look(). */

@@ -7,10 +7,13 @@
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 
 #include "unwind_test.h"
 #include "lying_object.h"
@@ -48,20 +51,25 @@ FIXTURE(split)
 
 typedef FIXTURE_DATA(split) split_data;
 
-/* Write an object, which nobody has open for writing then. */
-static int write_object(const struct lying_object *headers, const struct lying_table *table)
+/* Write an object with @second as its second function; nobody has it open for writing then. */
+static int write_object_with(const struct lying_object *headers, const struct lying_table *table,
+			     const uint8_t *second, size_t size)
 {
 	char name[] = "/tmp/split_object.XXXXXX";
 	int fd = mkstemp(name);
 	bool done = write_lying_object(fd, headers, table) &&
-		    pwrite(fd, lying_code, sizeof(lying_code), PAGE + SECOND) ==
-		    sizeof(lying_code);
+		    pwrite(fd, second, size, PAGE + SECOND) == (ssize_t)size;
 
 	close(fd);
 	fd = done ? open(name, O_RDONLY | O_CLOEXEC) : -1;
 	unlink(name);
 	let_grow_old(fd);
 	return fd;
+}
+
+static int write_object(const struct lying_object *headers, const struct lying_table *table)
+{
+	return write_object_with(headers, table, lying_code, sizeof(lying_code));
 }
 
 /* Make the headers of an object without a table, with a unique build-id. */
@@ -685,6 +693,79 @@ TEST_F(split, of_followed_code_has_to_say_so)
 	ASSERT_TRUE(write_version_3(self, FOLLOWED));
 	ASSERT_TRUE(publish(self));
 	EXPECT_EQ(0, finds(self));
+}
+
+/* Returns from a signal, as the one of a C library that has no unwind information */
+static const uint8_t trampoline[] = {
+	0x48, 0xc7, 0xc0, SYS_rt_sigreturn, 0, 0, 0,	/* mov $SYS_rt_sigreturn, %rax */
+	0x0f, 0x05,					/* syscall */
+};
+
+static void *fault_in_handler;
+static uint64_t interrupted;
+
+static keep void fault_handler(int signal, siginfo_t *info, void *context)
+{
+	interrupted = ((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+	*(volatile char *)fault_in_handler = 1;
+}
+
+/* Have the object's second function return from a signal whose handler faults. */
+static bool return_by_trampoline(split_data *self)
+{
+	struct {
+		void		(*handler)(int signal, siginfo_t *info, void *context);
+		unsigned long	flags;
+		void		*restorer;
+		uint64_t	mask;
+	} action = {
+		.handler = fault_handler,
+		.flags = SA_SIGINFO | 0x04000000 /* SA_RESTORER */,
+		.restorer = self->map.area + PAGE + SECOND,
+	};
+
+	fault_in_handler = self->map.fault;
+	madvise(self->map.fault, PAGE, MADV_DONTNEED);
+	unwind_perf_drain(&self->map.perf);
+	ioctl(self->map.perf.fd, PERF_EVENT_IOC_ENABLE, 0);
+	return !syscall(SYS_rt_sigaction, SIGUSR1, &action, NULL, sizeof(action.mask)) &&
+	       !raise(SIGUSR1) && !ioctl(self->map.perf.fd, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+/* Whether the stack of the fault leads through the trampoline to what the signal interrupted. */
+static bool leads_through_trampoline(split_data *self)
+{
+	const struct unwind_record *record = &self->map.record;
+
+	if (!return_by_trampoline(self))
+		return false;
+	while (unwind_perf_next(&self->map.perf, &self->map.record))
+		for (unsigned int i = 1; record->type == UNWIND_RECORD_DEFERRED &&
+					 i + 1 < record->nr; i++)
+			if (record->ips[i] == (uintptr_t)self->map.area + PAGE + SECOND)
+				return record->ips[i + 1] == interrupted;
+	return false;
+}
+
+/* Rows of followed code must not hide that a signal has interrupted the caller. */
+TEST_F(split, of_followed_code_leaves_signals_alone)
+{
+	close(self->fd);
+	self->fd = write_object_with(&self->headers, &self->table, trampoline,
+				     sizeof(trampoline));
+	ASSERT_LE(0, self->fd);
+	ASSERT_TRUE(write_version_3(self, 0));
+	ASSERT_TRUE(publish(self));
+	EXPECT_EQ(1, finds(self));
+	/* A row that unwind information has made is believed. */
+	EXPECT_FALSE(leads_through_trampoline(self));
+	self->head.flags = SFRAME_FILE_PRIVATE_RULES;
+	ASSERT_TRUE(write_version_3(self, FOLLOWED));
+	ASSERT_TRUE(evict_all_tables());
+	ASSERT_TRUE(publish(self));
+	finds(self);
+	EXPECT_EQ(1, leads_to(&self->map, after_call()));
+	EXPECT_TRUE(leads_through_trampoline(self));
 }
 
 /* Where both have a row, that of root counts. */
