@@ -147,10 +147,10 @@ static int dump_table(const char *name, const u8 *bytes, size_t size,
 
 static void print_file_head(const struct sframe_file *head)
 {
-	printf("table file, build-id ");
-	for (u32 i = 0; i < head->build_id_size; i++)
+	printf("table file, %s ", head->build_id_size ? "build-id" : "headers");
+	for (u32 i = 0; i < (head->build_id_size ?: SFRAME_INDEX_MAX_ID); i++)
 		printf("%02x", head->build_id[i]);
-	printf("%s\n", head->build_id_size ? "" : "none");
+	putchar('\n');
 	if (head->eh_frame_size)
 		printf(".eh_frame at offset %#" PRIx64 ", %" PRIu64 " bytes\n",
 		       (u64)head->eh_frame_offset, (u64)head->eh_frame_size);

@@ -146,7 +146,7 @@ static int draft_read_object(struct inode *inode, enum unwind_look how, struct u
 	ret = unwind_object_parse(&object, &draft->layout);
 	if (ret)
 		return ret;
-	*split = unwind_split_get(&draft->layout, how);
+	*split = unwind_split_get(&object, &draft->layout, how);
 	if (IS_ERR(*split)) {
 		ret = PTR_ERR(*split);
 		*split = NULL;

@@ -23,6 +23,8 @@
 /* Maximum number of notes of an object to look at */
 #define OBJECT_MAX_NOTES	16
 #define OBJECT_NOTE_BUILD_ID	3
+/* The name of a table has the first byte of the build-id and the others. */
+#define OBJECT_MIN_ID		2
 
 /* Read from the page that contains @from.  Returns the number of bytes or an error. */
 static ssize_t object_read_page(struct address_space *mapping, void *to, u64 from, u64 len)
@@ -132,7 +134,8 @@ static int object_find_id(const struct unwind_object *object, const struct elf64
 		size = sizeof(head.note) + ALIGN((u64)head.note.n_namesz, 4);
 		if (head.note.n_type == OBJECT_NOTE_BUILD_ID &&
 		    head.note.n_namesz == sizeof(name) && !memcmp(head.name, name, sizeof(name)) &&
-		    head.note.n_descsz && head.note.n_descsz <= sizeof(layout->id) &&
+		    head.note.n_descsz >= OBJECT_MIN_ID &&
+		    head.note.n_descsz <= sizeof(layout->id) &&
 		    head.note.n_descsz <= left - size) {
 			layout->id_size = head.note.n_descsz;
 			return unwind_object_read(object, layout->id, at + size, layout->id_size);

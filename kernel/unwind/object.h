@@ -46,8 +46,8 @@ struct unwind_code {
  * @eh_frame:	Address and size of .eh_frame_hdr; both 0 if there is none.
  * @table:	Offset, size and address of the table that the object carries; the size is 0 if
  *		there is none.
- * @id:		The build-id.
- * @id_size:	Size of the build-id in bytes; 0 if there is none.
+ * @id:		The build-id, with zeros after it.
+ * @id_size:	Size of the build-id in bytes; 0 if there is none that a split table can have.
  */
 struct unwind_layout {
 	struct unwind_code	code[UNWIND_MAX_CODE];

@@ -13,13 +13,15 @@
  * make it wait.  A kernel that opens files by path has to say whose path it is: the worker
  * opens tables as firmware is opened, in the mount namespace of init.
  *
- * An object says itself what its build-id and its layout are.  One that lies gets the rows of
+ * An object says itself what its build-id and its layout are; one without a build-id is known by
+ * a hash of its headers.  One that lies gets the rows of
  * another object, and shows wrong stacks of itself.  It costs others nothing: a request of an
  * object that others than root may have written never evicts rows, and rows that were evicted
  * are loaded again after a time that doubles.
  */
 
 #include <linux/bsearch.h>
+#include <linux/elf.h>
 #include <linux/err.h>
 #include <linux/file.h>
 #include <linux/fs.h>
@@ -304,8 +306,48 @@ static int split_look_up(const struct sframe_index_entry *key)
 	return -ENOENT;
 }
 
+/* Add @len bytes of @object to @hash.  Returns 0 or an error of unwind_object_read(). */
+static int split_hash(const struct unwind_object *object, struct sha256_state *hash, u64 from,
+		      u64 len)
+{
+	u8 bytes[SHA256_BLOCK_SIZE];
+	unsigned int nr;
+	int ret;
+
+	for (; len; from += nr, len -= nr) {
+		nr = min_t(u64, len, sizeof(bytes));
+		ret = unwind_object_read(object, bytes, from, nr);
+		if (ret)
+			return ret;
+		sha256_update(hash, bytes, nr);
+	}
+	return 0;
+}
+
+/*
+ * Set @id to what an object without a build-id is known by: see
+ * include/uapi/linux/sframe_file.h.  This takes as long as 80 small hashes.
+ */
+static int split_hash_headers(const struct unwind_object *object, u8 id[SFRAME_INDEX_MAX_ID])
+{
+	u8 digest[SHA256_DIGEST_SIZE];
+	struct sha256_state hash;
+	struct elf64_hdr header;
+	int ret;
+
+	sha256_init(&hash);
+	ret = unwind_object_read(object, &header, 0, sizeof(header)) ?:
+	      split_hash(object, &hash, 0, min_t(u64, object->size, SFRAME_FILE_HEADERS)) ?:
+	      split_hash(object, &hash, header.e_phoff,
+			 header.e_phnum * sizeof(struct elf64_phdr));
+	sha256_final(&hash, digest);
+	memcpy(id, digest, SFRAME_INDEX_MAX_ID);
+	return ret;
+}
+
 /* Set @key to what an index says of an object, see include/uapi/linux/sframe_file.h. */
-static void split_make_key(const struct unwind_layout *layout, struct sframe_index_entry *key)
+static int split_make_key(const struct unwind_object *object, const struct unwind_layout *layout,
+			  struct sframe_index_entry *key)
 {
 	__le64 words[2 * UNWIND_MAX_CODE + 3];
 	u8 digest[SHA256_DIGEST_SIZE];
@@ -319,9 +361,9 @@ static void split_make_key(const struct unwind_layout *layout, struct sframe_ind
 	words[nr++] = cpu_to_le64(layout->eh_frame.vaddr);
 	words[nr++] = cpu_to_le64(layout->eh_frame.size);
 	sha256((const u8 *)words, nr * sizeof(*words), digest);
-	memset(key, 0, sizeof(*key));
-	memcpy(key->build_id, layout->id, layout->id_size);
+	memcpy(key->build_id, layout->id, sizeof(key->build_id));
 	memcpy(key->layout, digest, sizeof(key->layout));
+	return layout->id_size ? 0 : split_hash_headers(object, key->build_id);
 }
 
 static struct unwind_split *split_find(const struct sframe_index_entry *key)
@@ -375,25 +417,28 @@ static struct unwind_split *split_alloc(const struct sframe_index_entry *key, u8
 
 /**
  * unwind_split_get() - find the split table of an object
- * @layout: What the object's program headers say.
+ * @object: The object.
+ * @layout: What its program headers say.
  * @how: Why the task looks.
  *
  * This does not ask for the rows, see unwind_split_ask().
  *
  * Context: Process context; does not sleep.
  * Return: The table, for unwind_split_put(); NULL if there is none; -EINPROGRESS if that will
- * be known in a moment; -ENOMEM.
+ * be known in a moment; -ENOMEM; an error of unwind_object_read().
  */
-struct unwind_split *unwind_split_get(const struct unwind_layout *layout, enum unwind_look how)
+struct unwind_split *unwind_split_get(const struct unwind_object *object,
+				      const struct unwind_layout *layout, enum unwind_look how)
 {
 	struct sframe_index_entry key;
 	struct unwind_split *new, *split;
 	int ret;
 
-	/* The name of a table has the first byte of the build-id and the others. */
-	if (layout->id_size < 2 || !layout->nr_code)
+	if (!layout->nr_code)
 		return NULL;
-	split_make_key(layout, &key);
+	ret = split_make_key(object, layout, &key);
+	if (ret)
+		return ERR_PTR(ret);
 	ret = split_look_up(&key);
 	if (ret == -EINPROGRESS && !unwind_is_worth_waiting(&split_patience, how))
 		return NULL;
@@ -462,7 +507,8 @@ static struct file *split_open_table(const struct unwind_split *split, bool by_l
 
 	at = bin2hex(at, split->key.build_id, 1);
 	*at++ = '/';
-	at = bin2hex(at, split->key.build_id + 1, split->id_size - 1);
+	at = bin2hex(at, split->key.build_id + 1,
+		     (split->id_size ?: sizeof(split->key.build_id)) - 1);
 	if (by_layout) {
 		*at++ = '-';
 		at = bin2hex(at, split->key.layout, sizeof(split->key.layout));
@@ -480,7 +526,7 @@ static int split_check(const struct unwind_split *split, const struct sframe_fil
 	    header->flags & ~SFRAME_FILE_PRIVATE_RULES)
 		return -EOPNOTSUPP;
 	if (header->build_id_size != split->id_size ||
-	    memcmp(header->build_id, split->key.build_id, split->id_size))
+	    memcmp(header->build_id, split->key.build_id, sizeof(split->key.build_id)))
 		return -EBADMSG;
 	if (memcmp(header->layout, split->key.layout, sizeof(header->layout)))
 		return -ESTALE;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Split tables: SFrame tables in separate files, found by build-id.  See split.c.
+ * Split tables: SFrame tables in separate files, found by what their objects say.  See split.c.
  */
 #ifndef _KERNEL_UNWIND_SPLIT_H
 #define _KERNEL_UNWIND_SPLIT_H
@@ -20,7 +20,7 @@
  * @waiting:	Entry in the worker's queue while @state is -EINPROGRESS.
  * @users:	Number of known files with this table.
  * @key:	Build-id and layout, as in an index.
- * @id_size:	Size of the build-id in bytes.
+ * @id_size:	Size of the build-id in bytes; 0 if the object is known by its headers.
  * @nr_code:	Number of executable segments.
  * @state:	0 if the rows are loaded; -EINPROGRESS while they are to be loaded; -EAGAIN if they
  *		were evicted, or never asked for; or the error for which they were refused.
@@ -61,11 +61,13 @@ static inline bool unwind_split_is_due(const struct unwind_split *split)
 }
 
 #ifdef CONFIG_UNWIND_USER_SPLIT
-struct unwind_split *unwind_split_get(const struct unwind_layout *layout, enum unwind_look how);
+struct unwind_split *unwind_split_get(const struct unwind_object *object,
+				      const struct unwind_layout *layout, enum unwind_look how);
 void unwind_split_put(struct unwind_split *split);
 int unwind_split_ask(struct unwind_split *split, bool by_root, enum unwind_look how);
 #else
-static inline struct unwind_split *unwind_split_get(const struct unwind_layout *layout,
+static inline struct unwind_split *unwind_split_get(const struct unwind_object *object,
+						    const struct unwind_layout *layout,
 						    enum unwind_look how)
 {
 	return NULL;

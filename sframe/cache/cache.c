@@ -69,9 +69,9 @@ static const char help[] =
 "\n"
 "sframe follows links to files, but inside a DIRECTORY not to other directories.  It\n"
 "ignores files that are not x86-64 programs or libraries.  It reads a file with many\n"
-"names once.  A file without a build-id of 2 to 20 bytes is skipped, because the kernel\n"
-"could not find its table: link it with --build-id.  A file without unwind information is\n"
-"skipped, too.  A table is made from .eh_frame, even if the file has one of its own: that\n"
+"names once.  A table is found by the build-id of its file, or by a hash of the file's\n"
+"headers.  A file without unwind information is skipped.  A table is made from\n"
+".eh_frame, even if the file has one of its own: that\n"
 "may lack functions, and the kernel reads it only if it is small.  Code that .eh_frame does\n"
 "not describe is followed, as 'sframe gen --help' says.  If the file has no .eh_frame, its\n"
 "own table (PT_GNU_SFRAME) is copied.\n"
@@ -159,7 +159,6 @@ enum outcome {
 	WRITTEN,
 	PRESENT,
 	MISSING,
-	NO_BUILD_ID,
 	NO_CFI,
 	BAD_OWN,
 	NO_PROGRAM,
@@ -171,7 +170,6 @@ enum outcome {
 
 /* Why a file is skipped; NULL for outcomes that do not skip it. */
 static const char * const skipped_for[NUM_OUTCOMES] = {
-	[NO_BUILD_ID] = "no build-id of 2 to 20 bytes, so the kernel could not find its table",
 	[NO_CFI] = "no unwind information",
 	[BAD_OWN] = "no .eh_frame, and the kernel does not read its own table",
 	[NO_PROGRAM] = "not an x86-64 program or library",
@@ -181,7 +179,6 @@ static const char * const skipped_for[NUM_OUTCOMES] = {
 
 /* What the user can do about a file that he named. */
 static const char * const remedy_for[NUM_OUTCOMES] = {
-	[NO_BUILD_ID] = "link it with --build-id",
 	[NO_CFI] = "compile it with -fasynchronous-unwind-tables",
 	[BAD_OWN] = "compile it with -fasynchronous-unwind-tables",
 	[NO_PROGRAM] = "leave it out",
@@ -465,8 +462,7 @@ static enum outcome fill_found(struct fill *fill, struct reader *reader,
 			return wanted->own == OWN_BAD ? BAD_OWN : NO_CFI;
 		__attribute__((fallthrough));
 	case OBJECT_OK:
-		return cache_can_name(wanted->head.build_id_size) ?
-		       fill_in(fill, reader, obj, wanted) : NO_BUILD_ID;
+		return fill_in(fill, reader, obj, wanted);
 	case OBJECT_DAMAGED:
 		return fill_fail(fill, finding->error);
 	default:
@@ -608,8 +604,7 @@ static void print_skipped(void)
 	printf(", %zu skipped", skipped);
 	if (!skipped)
 		return;
-	printf(" (%zu without build-id, %zu without unwind data, %zu no program",
-	       outcomes[NO_BUILD_ID], outcomes[NO_CFI] + outcomes[BAD_OWN],
+	printf(" (%zu without unwind data, %zu no program", outcomes[NO_CFI] + outcomes[BAD_OWN],
 	       outcomes[NO_PROGRAM]);
 	if (outcomes[FOREIGN])
 		printf(", %zu that others may change", outcomes[FOREIGN]);

@@ -46,7 +46,7 @@ static struct sframe_index_entry make_entry(const u8 *id, u32 id_size,
 {
 	struct sframe_index_entry entry = { };
 
-	memcpy(entry.build_id, id, id_size);
+	memcpy(entry.build_id, id, id_size ?: sizeof(entry.build_id));
 	memcpy(entry.layout, layout, sizeof(entry.layout));
 	return entry;
 }
@@ -274,8 +274,8 @@ const char *index_error(int error)
 /**
  * index_has() - whether an index names an object
  * @index:	The index.
- * @id:		The object's build-id.
- * @id_size:	Its size in bytes, at most SFRAME_INDEX_MAX_ID.
+ * @id:		The object's build-id, or what it has in its place.
+ * @id_size:	The size of the build-id in bytes, at most SFRAME_INDEX_MAX_ID; or 0.
  * @layout:	The object's layout.
  *
  * Return: whether it does.

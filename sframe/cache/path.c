@@ -13,17 +13,6 @@
 #include "cache/path.h"
 #include "table/file.h"
 
-/**
- * cache_can_name() - whether the kernel can find an object's table
- * @build_id_size:	The size of the object's build-id in bytes.
- *
- * Return: whether a table's name and the index have room for its build-id.
- */
-bool cache_can_name(u32 build_id_size)
-{
-	return build_id_size >= SFRAME_MIN_ID && build_id_size <= SFRAME_INDEX_MAX_ID;
-}
-
 static char *put_digits(char *to, const u8 *bytes, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
@@ -33,15 +22,15 @@ static char *put_digits(char *to, const u8 *bytes, size_t size)
 
 /**
  * cache_key() - put a build-id and a layout into digits
- * @id:		The build-id.
- * @id_size:	Its size in bytes, at most SFRAME_FILE_MAX_ID.
+ * @id:		The build-id, or what the object has in its place.
+ * @id_size:	The size of the build-id in bytes, at most SFRAME_FILE_MAX_ID; or 0.
  * @layout:	The layout.
  * @key:	Set to the digits of both, with "-" between them.
  */
 void cache_key(const u8 *id, u32 id_size, const u8 layout[SFRAME_FILE_LAYOUT],
 	       char key[CACHE_KEY_SIZE])
 {
-	char *to = put_digits(key, id, id_size);
+	char *to = put_digits(key, id, id_size ?: SFRAME_INDEX_MAX_ID);
 
 	*to++ = '-';
 	put_digits(to, layout, SFRAME_FILE_LAYOUT);
@@ -50,8 +39,7 @@ void cache_key(const u8 *id, u32 id_size, const u8 layout[SFRAME_FILE_LAYOUT],
 /**
  * cache_file_name() - the file for an object's table
  * @dir:	The cache.
- * @object:	The object, as file_describe() describes it, with a build-id that
- *		cache_can_name() accepts.
+ * @object:	The object, as file_describe() describes it.
  * @place:	Which of its two names.
  *
  * Return: the name, which the caller frees; NULL without memory.
@@ -63,7 +51,7 @@ char *cache_file_name(const char *dir, const struct sframe_file *object, enum pl
 
 	cache_key(object->build_id, object->build_id_size, object->layout, key);
 	if (place == PLACE_FIRST)
-		key[2 * object->build_id_size] = '\0';
+		*strchr(key, '-') = '\0';
 	if (asprintf(&name, "%s/%.2s/%s" CACHE_SUFFIX, dir, key, key + 2) < 0)
 		return NULL;
 	return name;
@@ -124,9 +112,7 @@ static bool is_whole(int fd, const struct sframe_file *object, struct sframe_fil
 		     u8 **bytes)
 {
 	return !file_read_open(fd, head, bytes) &&
-	       head->build_id_size == object->build_id_size &&
-	       !memcmp(head->build_id, object->build_id, head->build_id_size) &&
-	       !file_check(fd, head, *bytes);
+	       file_has_id(head, object) && !file_check(fd, head, *bytes);
 }
 
 /**

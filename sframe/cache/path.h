@@ -7,7 +7,8 @@
 #include "table/sframe_table.h"
 
 /*
- * The cache: a file with a table (base/sframe_file.h) for each object, by build-id,
+ * The cache: a file with a table (base/sframe_file.h) for each object, by build-id or what it
+ * has in its place,
  *
  *	DIR/<first byte>/<other bytes>.v4
  *	DIR/<first byte>/<other bytes>-<layout>.v4
@@ -18,8 +19,6 @@
  */
 #define SFRAME_CACHE_DIR	"/var/cache/sframe"
 
-/* The shortest build-id that yields a file name. */
-#define SFRAME_MIN_ID		2
 /* The suffix of all tables that the kernel reads */
 #define CACHE_SUFFIX		".v4"
 
@@ -57,7 +56,6 @@ struct wanted {
 	u8			sha256[32];
 };
 
-bool cache_can_name(u32 build_id_size);
 void cache_key(const u8 *id, u32 id_size, const u8 layout[SFRAME_FILE_LAYOUT],
 	       char key[CACHE_KEY_SIZE]);
 char *cache_file_name(const char *dir, const struct sframe_file *object, enum place place);

@@ -160,6 +160,7 @@ static void read_in_child(struct object *obj, int go, int to, unsigned int secon
 static bool is_usable(struct finding *finding)
 {
 	struct sframe_file *head = &finding->wanted.head;
+	u32 id_size;
 
 	finding->error[sizeof(finding->error) - 1] = '\0';
 	if (head->num_text > SFRAME_FILE_MAX_TEXT || head->build_id_size > SFRAME_FILE_MAX_ID)
@@ -168,8 +169,8 @@ static bool is_usable(struct finding *finding)
 		return true;
 	if (head->format != FORMAT_V2 && head->format != FORMAT_V3)
 		return false;
-	memset(head->build_id + head->build_id_size, 0,
-	       SFRAME_FILE_MAX_ID - head->build_id_size);
+	id_size = head->build_id_size ?: SFRAME_INDEX_MAX_ID;
+	memset(head->build_id + id_size, 0, SFRAME_FILE_MAX_ID - id_size);
 	memset(head->text + head->num_text, 0,
 	       (SFRAME_FILE_MAX_TEXT - head->num_text) * sizeof(head->text[0]));
 	return true;

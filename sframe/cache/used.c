@@ -33,7 +33,7 @@ static pid_t main_process;
 
 /**
  * struct reading - the result of reading a file's build-id and layout
- * @key:	Both; "" if the file has no build-id, and so no table.
+ * @key:	Both; "" if the file is no object, and so has no table.
  * @gone:	There is no such file any more.
  * @error:	Why the file could not be read, or "".
  */
@@ -89,13 +89,13 @@ static void read_id(const char *name, void *result)
 
 	state = read_without_rights(&obj, name);
 	error = errno;
-	if (obj.build_id_size) {
+	if (obj.is_known) {
 		file_layout(&obj, layout);
 		cache_key(obj.build_id, obj.build_id_size, layout, reading->key);
 	}
 	reading->gone = state == OBJECT_GONE;
 	/* What cannot be read is damaged, too.  No table is made of a file that is damaged. */
-	if (state == OBJECT_DAMAGED && !obj.build_id_size &&
+	if (state == OBJECT_DAMAGED && !obj.is_known &&
 	    (obj.fd < 0 || is_passing(error)))
 		snprintf(reading->error, sizeof(reading->error), "%s", obj.error);
 	object_close(&obj);

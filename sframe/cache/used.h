@@ -10,7 +10,7 @@
 /**
  * struct used - the objects that need their tables
  * @keys:	A key of cache_key() for each, CACHE_KEY_SIZE bytes, sorted; "" for files
- *		without build-id.
+ *		that are no objects.
  * @count:	Their number.
  */
 struct used {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/open_regular.h"
+#include "cfi/identity.h"
 #include "cfi/object.h"
 
 #define MAX_NOTE_SIZE	0x100000ULL
@@ -113,30 +114,22 @@ static enum object_state read_segments(struct object *obj)
 	return OBJECT_OK;
 }
 
-/* Limit the sum of all notes: hostile headers may name the same bytes many times. */
-static bool wants_note(const struct object *obj, u64 offset, u64 size)
+/* The program headers of a separate debug file say where notes would be, so look for sections. */
+static void read_notes(struct object *obj)
 {
-	return !obj->build_id_size && offset <= obj->file_size &&
-	       size <= obj->file_size - offset &&
-	       size <= MAX_NOTE_SIZE - obj->note_size;
-}
-
-static void read_build_id(struct object *obj, Elf_Data *data)
-{
-	size_t offset = 0, name, desc;
+	size_t offset, name, desc;
+	u64 left = MAX_NOTE_SIZE;
+	Elf_Scn *scn = NULL;
+	Elf_Data *data;
+	GElf_Shdr shdr;
 	GElf_Nhdr note;
 
-	obj->note_size += data->d_size;
-	while ((offset = gelf_getnote(data, offset, &note, &name, &desc)) > 0) {
-		if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 ||
-		    memcmp((char *)data->d_buf + name, "GNU", 4) ||
-		    note.n_descsz > sizeof(obj->build_id))
-			continue;
-		memcpy(obj->build_id, (char *)data->d_buf + desc,
-		       note.n_descsz);
-		obj->build_id_size = note.n_descsz;
-		return;
-	}
+	while ((data = object_next_section(obj, &scn, 1 << SHT_NOTE, &shdr, &left)))
+		for (offset = 0; (offset = gelf_getnote(data, offset, &note, &name, &desc)) > 0;)
+			if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+			    !memcmp((char *)data->d_buf + name, "GNU", 4) &&
+			    identity_set(obj, (u8 *)data->d_buf + desc, note.n_descsz))
+				return;
 }
 
 static enum object_state take_section(struct object *obj, Elf_Scn *scn,
@@ -195,13 +188,6 @@ static enum object_state read_sections(struct object *obj)
 		if (!gelf_getshdr(scn, &shdr))
 			return object_fail(obj, OBJECT_DAMAGED,
 					   "a section header cannot be read");
-		if (shdr.sh_type == SHT_NOTE &&
-		    wants_note(obj, shdr.sh_offset, shdr.sh_size)) {
-			Elf_Data *data = elf_getdata(scn, NULL);
-
-			if (data && data->d_buf)
-				read_build_id(obj, data);
-		}
 		name = elf_strptr(obj->elf, names, shdr.sh_name);
 		if (!name)
 			return object_fail(obj, OBJECT_DAMAGED,
@@ -264,38 +250,19 @@ static void take_eh_frame_hdr(struct object *obj, const GElf_Phdr *phdr)
 	eh_frame->data = data_at(obj, eh_frame->vaddr, 4, &eh_frame->offset);
 }
 
-static void take_note(struct object *obj, const GElf_Phdr *phdr)
-{
-	Elf_Data *data;
-
-	if (!wants_note(obj, phdr->p_offset, phdr->p_filesz))
-		return;
-	data = elf_getdata_rawchunk(obj->elf, phdr->p_offset, phdr->p_filesz,
-				    phdr->p_align == 8 ? ELF_T_NHDR8 :
-							 ELF_T_NHDR);
-	if (data && data->d_buf)
-		read_build_id(obj, data);
-}
-
-/* Find the build-id and .eh_frame of a file without section headers. */
+/* Find the .eh_frame of a file without section headers. */
 static void read_by_segments(struct object *obj)
 {
-	bool has_frames = false;
 	GElf_Phdr phdr;
-	size_t count, i;
+	size_t count;
 
 	if (elf_getphdrnum(obj->elf, &count))
 		return;
-	for (i = 0; i < count; i++) {
-		if (!gelf_getphdr(obj->elf, i, &phdr))
-			return;
-		if (phdr.p_type == PT_GNU_EH_FRAME && !has_frames) {
+	for (size_t i = 0; i < count && gelf_getphdr(obj->elf, i, &phdr); i++)
+		if (phdr.p_type == PT_GNU_EH_FRAME) {
 			take_eh_frame_hdr(obj, &phdr);
-			has_frames = true;
-		} else if (phdr.p_type == PT_NOTE) {
-			take_note(obj, &phdr);
+			return;
 		}
-	}
 }
 
 /**
@@ -318,12 +285,15 @@ static enum object_state read_object(struct object *obj)
 		state = read_segments(obj);
 	if (state)
 		return state;
+	identity_find(obj);
 	if (elf_getshdrnum(obj->elf, &sections))
 		return object_fail(obj, OBJECT_DAMAGED, "no section headers");
 	if (sections)
 		state = read_sections(obj);
 	else
 		read_by_segments(obj);
+	if (obj->detached)
+		read_notes(obj);
 	if (state)
 		return state;
 	if (!object_has_cfi(obj))

@@ -67,9 +67,9 @@ struct own_table {
  * @text:		Its executable segments.
  * @num_text:		Their number.
  * @search:		Its first PT_GNU_EH_FRAME; zero if it has none.
- * @build_id:		Its build-id.
- * @build_id_size:	The build-id's size in bytes; 0 if it has none.
- * @note_size:		How many bytes of notes were read to find the build-id.
+ * @build_id:		Its build-id, or what it has in its place: see sframe_file.h.
+ * @build_id_size:	The build-id's size in bytes; 0 if it has none of 2 to 20 bytes.
+ * @is_known:		@build_id has been read.
  * @eh_frame:		Its unwind information.
  * @debug_frame:	The unwind information of its debugging information.
  * @table:		Its .sframe section, if it has one.
@@ -90,7 +90,7 @@ struct object {
 	struct sframe_file_text	search;
 	u8			build_id[SFRAME_FILE_MAX_ID];
 	u32			build_id_size;
-	u64			note_size;
+	bool			is_known;
 	struct cfi_section	eh_frame;
 	struct cfi_section	debug_frame;
 	struct cfi_section	table;

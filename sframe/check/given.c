@@ -91,8 +91,6 @@ const char *given_table(const struct check_options *options, const struct object
 	*image = (struct image){ };
 	report->table = TABLE_UNUSABLE;
 	file_describe(&object, obj);
-	if (!options->table && !cache_can_name(object.build_id_size))
-		return "it has no build-id of 2 to 20 bytes; link it with --build-id";
 	error = options->table ? read_table(options->table, &head, &bytes, &note, &report->table) :
 		read_from_cache(options->dir, &object, &head, &bytes, &note, &report->table);
 	image->bytes = bytes;

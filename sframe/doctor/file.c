@@ -61,7 +61,7 @@ static enum table_state look_at_own(struct look *look, const struct object *obj)
 	struct table table;
 	const char *error = own_read(obj, &table);
 
-	look->no_cache = !cache_can_name(obj->build_id_size) || (error && !object_has_cfi(obj));
+	look->no_cache = error && !object_has_cfi(obj);
 	if (error)
 		return state_for(look, TABLE_OWN_DAMAGED, error);
 	check_own_size(look, obj);
@@ -180,14 +180,12 @@ static bool keeps_frame_pointers(const struct object *obj)
 
 static enum table_state look_at_object(struct look *look, const struct object *obj)
 {
-	enum table_state state = TABLE_NO_BUILD_ID;
+	enum table_state state = look_in_path(look, obj);
 
-	if (cache_can_name(obj->build_id_size))
-		state = look_in_path(look, obj);
 	look->has_own = obj->own.present;
 	if (state == TABLE_IN_PATH)
 		count_uncovered(look, obj);
-	if (state != TABLE_MISSING && state != TABLE_NO_BUILD_ID)
+	if (state != TABLE_MISSING)
 		return state;
 	if (obj->own.present)
 		return look_at_own(look, obj);

@@ -17,7 +17,6 @@ enum table_state {
 	TABLE_OWN_DAMAGED,
 	TABLE_OWN_LARGE,
 	TABLE_OWN_PARTIAL,
-	TABLE_NO_BUILD_ID,
 	TABLE_NO_CFI,
 	TABLE_FRAMED,		/* the same, but it keeps frame pointers */
 	TABLE_32_BIT,

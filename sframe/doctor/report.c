@@ -86,7 +86,6 @@ static const struct state states[NUM_TABLE_STATES] = {
 		.what = "its own table is too large",
 		.plural = "have a table of their own that is too large for the kernel",
 		.remedy = "make one for the path as root",
-		.no_cache = "link it with --build-id, then run sframe cache as root",
 		.by_cache = true,
 	},
 	[TABLE_OWN_PARTIAL] = {
@@ -94,14 +93,7 @@ static const struct state states[NUM_TABLE_STATES] = {
 		.what = "its own table is partial",
 		.plural = "have a table of their own that is partial",
 		.remedy = "make one for the path",
-		.no_cache = "link it with --build-id, then run sframe cache as root",
 		.by_cache = true,
-	},
-	[TABLE_NO_BUILD_ID] = {
-		.finding = PROBLEM,
-		.what = "it has no build-id of 2 to 20 bytes, so the kernel cannot find its table",
-		.plural = "have no build-id of 2 to 20 bytes: the kernel cannot find their tables",
-		.remedy = "link it with --build-id",
 	},
 	[TABLE_NO_CFI] = {
 		.finding = PROBLEM,

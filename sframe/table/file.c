@@ -282,6 +282,19 @@ const char *file_read_open(int fd, struct sframe_file *head, u8 **table)
 }
 
 /**
+ * file_has_id() - whether a table was made for an object of the same build-id, or headers
+ * @head:	The header of the table's file.
+ * @object:	The object, as file_describe() describes it.
+ *
+ * Return: whether that is so.
+ */
+bool file_has_id(const struct sframe_file *head, const struct sframe_file *object)
+{
+	return head->build_id_size == object->build_id_size &&
+	       !memcmp(head->build_id, object->build_id, sizeof(head->build_id));
+}
+
+/**
  * file_names() - whether a table was made for an object
  * @head:	The header of the table's file.
  * @object:	The object, as file_describe() describes it.
@@ -290,9 +303,7 @@ const char *file_read_open(int fd, struct sframe_file *head, u8 **table)
  */
 bool file_names(const struct sframe_file *head, const struct sframe_file *object)
 {
-	return head->build_id_size == object->build_id_size &&
-	       !memcmp(head->build_id, object->build_id, head->build_id_size) &&
-	       head->num_text == object->num_text &&
+	return file_has_id(head, object) && head->num_text == object->num_text &&
 	       !memcmp(head->text, object->text, head->num_text * sizeof(head->text[0]));
 }
 

@@ -49,7 +49,7 @@ cache_cases() {
 	try cache-table-of-others table_that_others_can_write_is_made_anew
 	try cache-layouts layouts_lie_side_by_side
 	try cache-layouts-concurrent layouts_are_told_apart_by_concurrent_workers
-	try cache-long-build-id long_build_id_gets_no_table
+	try cache-without-build-id files_without_build_id_get_tables
 	try cache-concurrent concurrent_fills_agree
 	try cache-interrupted interrupted_fill_leaves_whole_tables
 	try cache-resumed interrupted_fill_is_resumed
@@ -96,7 +96,7 @@ cache_cases() {
 	try cache-progress progress_is_for_terminals
 	try cache-hostile-file hostile_file_fails_alone
 	try cache-damaged-programs damaged_programs_are_survived
-	try cache-no-build-id no_build_id_is_skipped
+	try cache-no-unwind-data no_unwind_data_is_skipped
 	try cache-named-without-table named_file_without_table_fails
 	try_as_root cache-full-disk full_disk_stops_at_once
 	try cache-unusable-directory unusable_directories_are_told

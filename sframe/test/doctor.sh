@@ -103,6 +103,7 @@ doctor_cases() {
 	try_as_root doctor-missing missing_table_is_told
 	try_as_root doctor-refused refused_table_is_told
 	try_as_root doctor-forged table_of_a_forged_file_is_told
+	try doctor-no-build-id headers_name_a_table
 	try doctor-no-table files_that_get_no_table_are_told
 	if has_own_table; then
 		try doctor-own-table own_table_is_seen

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Print the build-id and layout of ELF files, without the tool's code.
+"""Print what ELF files are known by, and their layouts, without the tool's code.
 
 usage: layout.py FILE...
 
-A line for each file: the build-id, "-" and the layout, in hexadecimal digits.
+A line for each file: the build-id or the hash of the headers, "-" and the layout, in hexadecimal
+digits.
 """
 import hashlib
 import struct
@@ -30,15 +31,21 @@ def build_id(data):
         while kind == PT_NOTE and at + 12 <= end:
             name, desc, note = struct.unpack_from("<III", data, at)
             start = at + 12 + (name + 3) // 4 * 4
-            if note == NT_GNU_BUILD_ID and data[at + 12:at + 16] == b"GNU\0":
+            if note == NT_GNU_BUILD_ID and data[at + 12:at + 16] == b"GNU\0" and 2 <= desc <= 20:
                 return data[start:start + desc]
             at = start + (desc + 3) // 4 * 4
-    raise SystemExit(f"{sys.argv[0]}: no build-id")
+    return None
+
+
+def headers_id(data):
+    start, = struct.unpack_from("<Q", data, 32)
+    size, count = struct.unpack_from("<HH", data, 54)
+    return hashlib.sha256(data[:4096] + data[start:start + size * count]).digest()[:20]
 
 
 def layout(data):
     headers = list(program_headers(data))
-    words = [len(build_id(data))]
+    words = [len(build_id(data) or b"")]
     for kind, flags, _, vaddr, _, memsz in headers:
         if kind == PT_LOAD and flags & PF_X and memsz:
             words += [vaddr, memsz]
@@ -51,7 +58,7 @@ def main():
     for name in sys.argv[1:]:
         with open(name, "rb") as file:
             data = file.read()
-        print(f"{build_id(data).hex()}-{layout(data).hex()}")
+        print(f"{(build_id(data) or headers_id(data)).hex()}-{layout(data).hex()}")
 
 
 main()

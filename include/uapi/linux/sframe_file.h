@@ -21,10 +21,15 @@
  * The start address in each FDE is relative to the FDE itself, as if the table were at
  * @table_vaddr in the object's address space.
  *
+ * An object whose program headers name no build-id of 2 to SFRAME_INDEX_MAX_ID bytes is known by
+ * its headers.  In place of the build-id, it has the first SFRAME_INDEX_MAX_ID bytes of the
+ * SHA-256 of the first SFRAME_FILE_HEADERS bytes of its file, or of all if there are fewer, and
+ * of its program headers once more.
+ *
  * The layout of an object is the first SFRAME_FILE_LAYOUT bytes of the SHA-256 of these
  * 64-bit words, which are little endian:
  *
- *	size of the build-id in bytes
+ *	size of the build-id in bytes; 0 if the object is known by its headers
  *	p_vaddr, p_memsz of each PT_LOAD with PF_X and p_memsz != 0, in the order of the
  *			 program headers
  *	p_vaddr, p_memsz of the first PT_GNU_EH_FRAME; 0, 0 if there is none
@@ -39,6 +44,7 @@
 #define SFRAME_FILE_TABLE	4096
 #define SFRAME_FILE_MAX_TEXT	64
 #define SFRAME_FILE_MAX_ID	32
+#define SFRAME_FILE_HEADERS	4096
 #define SFRAME_FILE_LAYOUT	12
 
 /*
@@ -74,9 +80,9 @@ struct sframe_file_text {
  *			table below the object has a "negative" address.
  * @format:		SFrame version of the table, 2 or 3.
  * @num_text:		Number of valid entries in @text, at most SFRAME_FILE_MAX_TEXT.
- * @build_id_size:	Number of valid bytes in @build_id, 0 if the object has no build-id.
+ * @build_id_size:	Size of the build-id in bytes, 0 if the object is known by its headers.
  * @flags:		SFRAME_FILE_* flags.  Readers refuse files with unknown flags.
- * @build_id:		Build-id of the object.
+ * @build_id:		Build-id of the object, or what it has in its place, with zeros after it.
  * @eh_frame_offset:	Offset of the .eh_frame section in the object's file.
  * @eh_frame_size:	Size of the .eh_frame section in bytes, 0 if there is none.
  * @eh_frame_sha256:	SHA-256 of the .eh_frame section.
@@ -130,8 +136,7 @@ struct sframe_index {
 
 /**
  * struct sframe_index_entry - an object whose table is in the directory
- * @build_id:	Build-id of the object, with zeros after it.  Tables for longer build-ids are
- *		not in the index.
+ * @build_id:	Build-id of the object, or what it has in its place, with zeros after it.
  * @layout:	Layout of the object.
  */
 struct sframe_index_entry {

@@ -14,6 +14,7 @@
 
 #include "../file.h"
 #include "../look.h"
+#include "../split.h"
 #include "../tables.h"
 #include "walk_kunit.h"
 
@@ -597,8 +598,24 @@ static struct kunit_case file_cases[] = {
 	{}
 };
 
+/* Have the indexes of split tables read: what is known of an object without one depends on them. */
+static int file_test_read_indexes(struct kunit_suite *suite)
+{
+	struct unwind_layout layout = { .nr_code = 1, .id_size = sizeof(layout.id) };
+	struct unwind_object object = { };
+	unsigned int i;
+
+	for (i = 0; i < HZ; i++) {
+		if (PTR_ERR(unwind_split_get(&object, &layout, UNWIND_LOOK_AGAIN)) != -EINPROGRESS)
+			return 0;
+		schedule_timeout_uninterruptible(1);
+	}
+	return -ETIMEDOUT;
+}
+
 static struct kunit_suite file_suite = {
 	.name = "unwind_file",
+	.suite_init = file_test_read_indexes,
 	.init = sframe_test_init,
 	.test_cases = file_cases,
 };

@@ -353,6 +353,7 @@ static void object_notes_that_lie_are_no_build_id(struct kunit *test)
 		{ "name without end", 4, 20, BUILD_ID, "GNUU" },
 		{ "other type", 4, 20, 4, "GNU" },
 		{ "no content", 4, 0, BUILD_ID, "GNU" },
+		{ "short content", 4, 1, BUILD_ID, "GNU" },
 		{ "long content", 4, 21, BUILD_ID, "GNU" },
 		{ "huge content", 4, U32_MAX, BUILD_ID, "GNU" },
 		{ "content that wraps", 4, U32_MAX - 19, BUILD_ID, "GNU" },

@@ -97,11 +97,28 @@ static bool make_headers(struct lying_object *headers)
 	return done;
 }
 
-/* The layout of an object as write_headers() makes it, see sframe_file.h. */
+static bool has_id(const struct lying_object *headers)
+{
+	return headers->notes.p_type == PT_NOTE && headers->note.n_descsz == sizeof(headers->id);
+}
+
+/* What an object as write_headers() makes it is known by, see sframe_file.h. */
+static void id_of(const struct lying_object *headers, uint8_t id[SFRAME_INDEX_MAX_ID])
+{
+	static uint8_t bytes[SFRAME_FILE_HEADERS + 5 * sizeof(Elf64_Phdr)];
+	uint8_t digest[32];
+
+	memcpy(bytes, headers, sizeof(*headers));
+	memcpy(bytes + SFRAME_FILE_HEADERS, &headers->load, 5 * sizeof(Elf64_Phdr));
+	sha256(bytes, sizeof(bytes), digest);
+	memcpy(id, has_id(headers) ? headers->id : digest, SFRAME_INDEX_MAX_ID);
+}
+
+/* The layout of such an object */
 static void layout_of(const struct lying_object *headers, uint8_t layout[SFRAME_FILE_LAYOUT])
 {
 	uint64_t words[] = {
-		htole64(sizeof(headers->id)),
+		htole64(has_id(headers) ? sizeof(headers->id) : 0),
 		htole64(headers->text.p_vaddr), htole64(headers->text.p_memsz), 0, 0,
 	};
 	uint8_t digest[32];
@@ -112,12 +129,14 @@ static void layout_of(const struct lying_object *headers, uint8_t layout[SFRAME_
 
 static void name_table(split_data *self)
 {
+	uint8_t id[SFRAME_INDEX_MAX_ID];
 	char *at = self->name;
 
-	snprintf(self->part, sizeof(self->part), "%s/%02x", self->dir, self->headers.id[0]);
+	id_of(&self->headers, id);
+	snprintf(self->part, sizeof(self->part), "%s/%02x", self->dir, id[0]);
 	at += sprintf(at, "%s/", self->part);
-	for (size_t i = 1; i < sizeof(self->headers.id); i++)
-		at += sprintf(at, "%02x", self->headers.id[i]);
+	for (size_t i = 1; i < sizeof(id); i++)
+		at += sprintf(at, "%02x", id[i]);
 	strcpy(at, ".v4");
 }
 
@@ -144,11 +163,11 @@ static void fill_table(split_data *self)
 		.table_vaddr = 2 * PAGE,
 		.format = 2,
 		.num_text = 1,
-		.build_id_size = sizeof(self->headers.id),
+		.build_id_size = has_id(&self->headers) ? sizeof(self->headers.id) : 0,
 		.text = { { PAGE, self->headers.text.p_memsz } },
 	};
 	memcpy(self->head.magic, SFRAME_FILE_MAGIC, sizeof(self->head.magic));
-	memcpy(self->head.build_id, self->headers.id, sizeof(self->headers.id));
+	id_of(&self->headers, self->head.build_id);
 	layout_of(&self->headers, self->head.layout);
 	self->table = lying_table(-(int)PAGE);
 }
@@ -219,7 +238,7 @@ static void add_entry(split_data *self, const struct lying_object *headers)
 	struct index *index = &self->index;
 	struct sframe_index_entry *entry = &index->entries[index->head.nr++];
 
-	memcpy(entry->build_id, headers->id, sizeof(headers->id));
+	id_of(headers, entry->build_id);
 	layout_of(headers, entry->layout);
 	qsort(index->entries, index->head.nr, sizeof(*entry), compare_entries);
 }
@@ -591,6 +610,48 @@ TEST_F(split, is_not_for_another_layout)
 	self->headers.text.p_memsz--;
 	ASSERT_TRUE(write_table(self, WHOLE));
 	ASSERT_TRUE(publish(self));
+	EXPECT_EQ(0, finds(self));
+	EXPECT_TRUE(file_is(self->fd, "without"));
+}
+
+/* Replace the object by one that is known by its headers, and make its table and the index. */
+static bool know_by_headers(split_data *self)
+{
+	close(self->fd);
+	self->fd = write_object(&self->headers, &self->table);
+	rmdir(self->part);
+	name_table(self);
+	fill_table(self);
+	fill_index(self);
+	return self->fd >= 0 && !mkdir(self->part, 0755) && write_table(self, WHOLE) &&
+	       publish(self);
+}
+
+TEST_F(split, of_an_object_without_a_build_id)
+{
+	self->headers.notes.p_type = PT_NULL;
+	ASSERT_TRUE(know_by_headers(self));
+	EXPECT_EQ(1, finds(self));
+	EXPECT_EQ(0, unlink(self->name));
+	/* Too short, and longer than its segment */
+	self->headers.notes.p_type = PT_NOTE;
+	self->headers.note.n_descsz = 1;
+	ASSERT_TRUE(know_by_headers(self));
+	EXPECT_EQ(1, finds(self));
+	EXPECT_EQ(0, unlink(self->name));
+	self->headers.note.n_descsz = sizeof(self->headers.id) + 1;
+	ASSERT_TRUE(know_by_headers(self));
+	EXPECT_EQ(1, finds(self));
+	/* Other headers, and an object that has their hash as its build-id */
+	close(self->fd);
+	self->headers.header.e_entry++;
+	self->fd = write_object(&self->headers, &self->table);
+	EXPECT_EQ(0, finds(self));
+	EXPECT_TRUE(file_is(self->fd, "without"));
+	close(self->fd);
+	memcpy(self->headers.id, self->head.build_id, sizeof(self->headers.id));
+	self->headers.note.n_descsz = sizeof(self->headers.id);
+	self->fd = write_object(&self->headers, &self->table);
 	EXPECT_EQ(0, finds(self));
 	EXPECT_TRUE(file_is(self->fd, "without"));
 }

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _SFRAME_CFI_IDENTITY_H
+#define _SFRAME_CFI_IDENTITY_H
+
+#include "cfi/object.h"
+
+bool identity_set(struct object *obj, const u8 *id, u32 size);
+void identity_find(struct object *obj);
+
+#endif /* _SFRAME_CFI_IDENTITY_H */
