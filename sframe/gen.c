@@ -20,9 +20,9 @@ static const char help[] =
 "\n"
 "Write an SFrame table for each x86-64 program or shared library, from its\n"
 ".eh_frame and, for functions that .eh_frame lacks, from .debug_frame.  Code that\n"
-"neither describes is followed from the entries of functions on.  The table of a file\n"
-"NAME goes to NAME.sframe-table in the current directory.  sframe_file.h describes the\n"
-"layout.\n"
+"neither describes, which may be all, is followed from the entries of functions on.  The\n"
+"table of a file NAME goes to NAME.sframe-table in the current directory.  sframe_file.h\n"
+"describes the layout.\n"
 "\n"
 "  -o, --output OUT     write the table to OUT; for one FILE only\n"
 "  -f, --format v2|v3   version of the format (v3)\n"
@@ -77,6 +77,9 @@ static int write_table(const struct gen_options *options,
 	int ret, err;
 
 	follow_code(options, obj, cfi);
+	if (!cfi->num_functions && !object_has_cfi(obj))
+		return complain(obj->name,
+				"no .eh_frame, and no code that can be followed; compile it with -fasynchronous-unwind-tables");
 	plan_make(&plan, cfi, options->format, vaddr);
 	if (!image_make(&image, &plan)) {
 		ret = complain(obj->name,
@@ -107,10 +110,17 @@ static bool is_same_file(const char *a, const char *b)
 	       first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
+/* Whether all that is known of the object is its code */
+static bool is_bare(const struct gen_options *options, const struct object *obj)
+{
+	return options->format == FORMAT_V3 && !obj->detached && obj->num_text;
+}
+
 static int gen_to(const struct gen_options *options, const char *name,
 		  const char *output)
 {
 	struct cfi cfi = { };
+	enum object_state state;
 	struct object obj;
 	struct stat st;
 	int ret;
@@ -120,7 +130,8 @@ static int gen_to(const struct gen_options *options, const char *name,
 		return complain(output, "is no regular file; name another by --output");
 	if (is_same_file(name, output))
 		return complain(name, "is the output too; name another by --output");
-	if (object_open(&obj, name))
+	state = object_open(&obj, name);
+	if (state && !(state == OBJECT_NO_CFI && is_bare(options, &obj)))
 		ret = complain(name, "%s; name an x86-64 program or library with .eh_frame",
 			       obj.error);
 	else if (!cfi_read(&obj, &cfi))

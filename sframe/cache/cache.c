@@ -70,11 +70,11 @@ static const char help[] =
 "sframe follows links to files, but inside a DIRECTORY not to other directories.  It\n"
 "ignores files that are not x86-64 programs or libraries.  It reads a file with many\n"
 "names once.  A table is found by the build-id of its file, or by a hash of the file's\n"
-"headers.  A file without unwind information is skipped.  A table is made from\n"
-".eh_frame, even if the file has one of its own: that\n"
-"may lack functions, and the kernel reads it only if it is small.  Code that .eh_frame does\n"
-"not describe is followed, as 'sframe gen --help' says.  If the file has no .eh_frame, its\n"
-"own table (PT_GNU_SFRAME) is copied.\n"
+"headers.  A table is made from .eh_frame, even if the file has one of its own: that may\n"
+"lack functions, and the kernel reads it only if it is small.  Code that .eh_frame does not\n"
+"describe is followed, as 'sframe gen --help' says.  If the file has no .eh_frame, its own\n"
+"table (PT_GNU_SFRAME) is copied; or all of its code is followed, unless that keeps frame\n"
+"pointers, or is more than 16 MiB.\n"
 "\n"
 "Objects with one build-id but other addresses of code get a table each.\n"
 "\n"
@@ -160,6 +160,7 @@ enum outcome {
 	PRESENT,
 	MISSING,
 	NO_CFI,
+	FRAMED,
 	BAD_OWN,
 	NO_PROGRAM,
 	FOREIGN,
@@ -170,7 +171,8 @@ enum outcome {
 
 /* Why a file is skipped; NULL for outcomes that do not skip it. */
 static const char * const skipped_for[NUM_OUTCOMES] = {
-	[NO_CFI] = "no unwind information",
+	[NO_CFI] = "no unwind information, and no code that can be followed",
+	[FRAMED] = "no unwind information, but frame pointers, which the kernel follows",
 	[BAD_OWN] = "no .eh_frame, and the kernel does not read its own table",
 	[NO_PROGRAM] = "not an x86-64 program or library",
 	[FOREIGN] = "others than root may change it, or it is on a nosuid file system",
@@ -384,6 +386,8 @@ static enum outcome fill_write(struct fill *fill, struct reader *reader,
 	fill->read = obj->file_size;
 	if (!reader_make(reader, obj, wanted, &image, &uncovered, error)) {
 		outcome = fill_fail(fill, error);
+	} else if (!image.size) {
+		outcome = NO_CFI;
 	} else {
 		note_make(&note, obj->name, flags, &uncovered);
 		err = make_directories(name);
@@ -458,8 +462,10 @@ static enum outcome fill_found(struct fill *fill, struct reader *reader,
 
 	switch (finding->state) {
 	case OBJECT_NO_CFI:
-		if (wanted->own != OWN_COPIED)
-			return wanted->own == OWN_BAD ? BAD_OWN : NO_CFI;
+		if (wanted->own == OWN_BAD)
+			return BAD_OWN;
+		if (wanted->own == OWN_NONE && wanted->bare != BARE_FOLLOWED)
+			return wanted->bare == BARE_FRAMED ? FRAMED : NO_CFI;
 		__attribute__((fallthrough));
 	case OBJECT_OK:
 		return fill_in(fill, reader, obj, wanted);
@@ -604,8 +610,8 @@ static void print_skipped(void)
 	printf(", %zu skipped", skipped);
 	if (!skipped)
 		return;
-	printf(" (%zu without unwind data, %zu no program", outcomes[NO_CFI] + outcomes[BAD_OWN],
-	       outcomes[NO_PROGRAM]);
+	printf(" (%zu without unwind data, %zu no program",
+	       outcomes[NO_CFI] + outcomes[FRAMED] + outcomes[BAD_OWN], outcomes[NO_PROGRAM]);
 	if (outcomes[FOREIGN])
 		printf(", %zu that others may change", outcomes[FOREIGN]);
 	if (outcomes[GONE])

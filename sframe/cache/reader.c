@@ -25,6 +25,7 @@
 #include "cache/reader.h"
 #include "cfi/read.h"
 #include "code/add.h"
+#include "table/bare.h"
 #include "table/file.h"
 #include "table/own.h"
 
@@ -37,7 +38,7 @@
 
 /**
  * struct reply - what precedes the bytes of a table
- * @size:		The size of the table in bytes.
+ * @size:		The size of the table in bytes; 0 if nothing is known of the code.
  * @vaddr:		As in struct image.
  * @private_rules:	As in struct image.
  * @uncovered:		The text without rows.
@@ -57,7 +58,10 @@ static void want_table(struct wanted *wanted, const struct object *obj)
 
 	file_describe(&wanted->head, obj);
 	wanted->head.format = FORMAT_DEFAULT;
-	if (object_has_cfi(obj) || !obj->own.present)
+	if (object_has_cfi(obj))
+		return;
+	wanted->bare = bare_judge(obj);
+	if (!obj->own.present)
 		return;
 	wanted->own = OWN_BAD;
 	/* Without .eh_frame, the table that the object carries has to do. */
@@ -102,11 +106,13 @@ static const char *make_table(struct image *image, const struct object *obj)
 	struct cfi cfi;
 	struct plan plan;
 
-	if (!object_has_cfi(obj))
+	if (!object_has_cfi(obj) && obj->own.present)
 		return copy_own(image, obj);
 	if (!cfi_read(obj, &cfi))
 		return cfi.error;
 	code_add(obj, &cfi);
+	if (!cfi.num_functions && !object_has_cfi(obj))
+		return NULL;
 	plan_make(&plan, &cfi, FORMAT_DEFAULT, plan_vaddr(obj));
 	return image_make(image, &plan) ? NULL : "the table would exceed 4 GiB";
 }
@@ -122,13 +128,13 @@ static void send_table(FILE *to, const struct object *obj)
 	};
 	struct table table;
 
-	if (!error)
+	if (!error && image.size)
 		error = table_open(&table, image.bytes, image.size, image.vaddr);
-	if (!error)
+	if (!error && image.size)
 		uncovered_count(obj, &table, &reply.uncovered);
 	snprintf(reply.error, sizeof(reply.error), "%s", error ?: "");
 	fwrite(&reply, sizeof(reply), 1, to);
-	if (!error)
+	if (!error && image.size)
 		fwrite(image.bytes, image.size, 1, to);
 	fflush(to);
 }
@@ -254,11 +260,12 @@ static struct uncovered believe(const struct uncovered *said, const struct wante
  * @reader:	The reader, which has started.
  * @obj:	The object.
  * @wanted:	The table, as reader_start() has found.
- * @image:	Filled in; the caller frees it in any case.
+ * @image:	Filled in; the caller frees it in any case.  Its size is 0 if nothing is known of
+ *		the code.
  * @uncovered:	Filled in; what it says may be false.
  * @error:	Set to why there is no table; "" if the reader has ended.
  *
- * Return: whether there is a table.
+ * Return: whether there is a table, or nothing to make one of.
  */
 bool reader_make(struct reader *reader, const struct object *obj, const struct wanted *wanted,
 		 struct image *image, struct uncovered *uncovered,
@@ -276,6 +283,9 @@ bool reader_make(struct reader *reader, const struct object *obj, const struct w
 		strcpy(error, "its table is larger than that of any file of this size");
 	if (*error)
 		return false;
+	/* There is no table, and nothing is wrong. */
+	if (!reply.size)
+		return true;
 	image->vaddr = reply.vaddr;
 	image->private_rules = reply.private_rules;
 	*uncovered = believe(&reply.uncovered, wanted);

@@ -90,3 +90,21 @@ void text_find(const struct object *obj, struct ranges *text)
 		add_segments(obj, text);
 	ranges_sort(text);
 }
+
+/**
+ * text_size() - get the size of an object's text
+ * @obj:	The object.
+ *
+ * Return: the size in bytes.
+ */
+u64 text_size(const struct object *obj)
+{
+	struct ranges text = { };
+	u64 size = 0;
+
+	text_find(obj, &text);
+	for (size_t i = 0; i < text.count; i++)
+		size += text.at[i].end - text.at[i].start;
+	free(text.at);
+	return size;
+}

@@ -32,6 +32,7 @@
 #include "check/given.h"
 #include "code/add.h"
 #include "table.h"
+#include "table/bare.h"
 #include "table/sframe_table.h"
 
 /* An arbitrary load address: a table must not depend on it. */
@@ -490,7 +491,7 @@ static const char *check_format(struct comparison *cmp, enum format format,
 	const char *error;
 	struct plan plan;
 
-	if (format == FORMAT_V3 && !cmp->obj->detached)
+	if (format == FORMAT_V3 && !cmp->obj->detached && object_has_cfi(cmp->obj))
 		code_add(cmp->obj, cmp->cfi);
 	/* For a table that is there, too: it may be in a place that is too far for any row. */
 	plan_make(&plan, cmp->cfi, format, plan_vaddr(cmp->obj));
@@ -535,6 +536,7 @@ static struct entries known_entries(const struct cfi *cfi)
 	return known;
 }
 
+/* @cfi: from cfi_read(), or from bare_follow() */
 static const char *check_formats(const struct object *obj, struct cfi *cfi,
 				 const struct check_options *options,
 				 struct report *report)
@@ -552,14 +554,16 @@ static const char *check_formats(const struct object *obj, struct cfi *cfi,
 	const char *error = NULL;
 
 	entries_count(obj, cmp.eh_frame, &report->entries);
-	report->known = known_entries(cfi);
+	if (object_has_cfi(obj))
+		report->known = known_entries(cfi);
 	if (options->code)
 		error = followed_compare(obj, cfi, options->verbose, &report->followed);
 	if (!error && (options->table || options->dir))
 		error = check_table(&cmp);
 	else
 		for (int i = 0; i < NUM_FORMATS && !error; i++)
-			if (options->asked[i])
+			if (options->asked[i] &&
+			    (object_has_cfi(obj) || FORMAT_V2 + i == FORMAT_V3))
 				error = check_format(&cmp, FORMAT_V2 + i, NULL);
 	if (cmp.eh_frame)
 		dwarf_cfi_end(cmp.eh_frame);
@@ -585,7 +589,13 @@ void check_file(const char *name, const struct check_options *options,
 	report->state = object_open(&obj, name);
 	report->file_size = obj.file_size;
 	error = obj.error;
-	if (!report->state) {
+	if (report->state == OBJECT_NO_CFI && !obj.detached && !obj.own.present &&
+	    bare_follow(&obj, &cfi) == BARE_FOLLOWED) {
+		report->state = OBJECT_OK;
+		error = check_formats(&obj, &cfi, options, report);
+		if (error)
+			report->state = OBJECT_DAMAGED;
+	} else if (!report->state) {
 		if (obj.eh_frame.data)
 			report->cfi_size += obj.eh_frame.data->d_size;
 		if (obj.debug_frame.data)

@@ -21,12 +21,6 @@
 #define CALL		0xe8
 #define CALL_SIZE	5
 
-/*
- * More is a program of a compiler that makes no unwind information at all, as those of Haskell and
- * Go.  Following takes twenty times the size of the code in memory, and a second for each 2 MB.
- */
-#define MAX_CODE	0x1000000
-
 /* So many guesses in a row are wrong where functions do not return, as in Haskell. */
 #define MAX_WRONG	1000
 
@@ -456,7 +450,7 @@ bool code_add(const struct object *obj, struct cfi *cfi)
 	bool good;
 
 	adding.follow = follow_new(obj, &adding.limits);
-	good = bytes <= MAX_CODE && (!bytes || follow_all(&adding));
+	good = bytes <= CODE_MAX && (!bytes || follow_all(&adding));
 	callee_add(adding.follow, cfi);
 	if (good) {
 		find_all(&adding);

@@ -12,6 +12,7 @@
 #include "cfi/read.h"
 #include "doctor/file.h"
 #include "doctor/kernel.h"
+#include "table/bare.h"
 #include "table/file.h"
 #include "table/own.h"
 
@@ -166,16 +167,20 @@ static void count_uncovered(struct look *look, const struct object *obj)
 
 /*
  * Compilers that make no .eh_frame may keep frame pointers, as that of Go, which has .debug_frame
- * unless that is stripped.
+ * unless that is stripped.  Other code is followed.
  */
-static bool keeps_frame_pointers(const struct object *obj)
+static enum table_state state_without_table(const struct object *obj)
 {
-	struct uncovered uncovered;
+	struct cfi cfi = { };
+	enum bare bare;
 
 	if (obj->eh_frame.data)
-		return false;
-	uncovered_count(obj, NULL, &uncovered);
-	return uncovered_is_framed(&uncovered);
+		return TABLE_MISSING;
+	bare = object_has_cfi(obj) ? bare_judge(obj) : bare_follow(obj, &cfi);
+	cfi_free(&cfi);
+	if (bare == BARE_FRAMED)
+		return TABLE_FRAMED;
+	return bare == BARE_FOLLOWED || object_has_cfi(obj) ? TABLE_MISSING : TABLE_NO_CFI;
 }
 
 static enum table_state look_at_object(struct look *look, const struct object *obj)
@@ -189,9 +194,7 @@ static enum table_state look_at_object(struct look *look, const struct object *o
 		return state;
 	if (obj->own.present)
 		return look_at_own(look, obj);
-	if (keeps_frame_pointers(obj))
-		return TABLE_FRAMED;
-	return object_has_cfi(obj) ? state : TABLE_NO_CFI;
+	return state_without_table(obj);
 }
 
 static bool is_32_bit(const struct object *obj)

@@ -97,8 +97,8 @@ static const struct state states[NUM_TABLE_STATES] = {
 	},
 	[TABLE_NO_CFI] = {
 		.finding = PROBLEM,
-		.what = "it has no .eh_frame to make a table from",
-		.plural = "have no .eh_frame to make a table from",
+		.what = "it has no .eh_frame to make a table from, and its code cannot be followed",
+		.plural = "have no .eh_frame to make a table from, and code that cannot be followed",
 		.remedy = "compile it with -fasynchronous-unwind-tables",
 	},
 	[TABLE_FRAMED] = {

@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "base/open_regular.h"
+#include "cfi/text.h"
+#include "code/add.h"
 #include "table/file.h"
 
 /* The size at which offsets no longer fit their fields. */
@@ -31,11 +33,38 @@ void file_hash(u8 digest[32], const void *bytes, size_t size)
 	SHA256Final(digest, &sha);
 }
 
-/* cache_look() compares an object's .eh_frame with this. */
-static void fill_eh_frame(struct sframe_file *head, const struct cfi_section *eh_frame)
+/* What the rows of an object without .eh_frame depend on */
+static void hash_text(const struct object *obj, u8 digest[32])
 {
+	struct ranges text = { };
+	u8 bytes[4096];
+	SHA2_CTX sha;
+
+	SHA256Init(&sha);
+	if (text_size(obj) <= CODE_MAX)
+		text_find(obj, &text);
+	for (size_t i = 0; i < text.count; i++) {
+		u64 at = text.at[i].offset, left = text.at[i].end - text.at[i].start;
+		ssize_t part;
+
+		for (; left; at += part, left -= part) {
+			part = pread(obj->fd, bytes, left < sizeof(bytes) ? left : sizeof(bytes), at);
+			if (part <= 0)
+				break;
+			SHA256Update(&sha, bytes, part);
+		}
+	}
+	free(text.at);
+	SHA256Final(digest, &sha);
+}
+
+/* cache_look() compares an object's .eh_frame with this. */
+static void fill_eh_frame(struct sframe_file *head, const struct object *obj)
+{
+	const struct cfi_section *eh_frame = &obj->eh_frame;
+
 	if (!eh_frame->data) {
-		file_hash(head->eh_frame_sha256, "", 0);
+		hash_text(obj, head->eh_frame_sha256);
 		return;
 	}
 	head->eh_frame_offset = eh_frame->offset;
@@ -78,7 +107,7 @@ void file_describe(struct sframe_file *head, const struct object *obj)
 	};
 	memcpy(head->build_id, obj->build_id, sizeof(head->build_id));
 	memcpy(head->text, obj->text, sizeof(head->text));
-	fill_eh_frame(head, &obj->eh_frame);
+	fill_eh_frame(head, obj);
 	file_layout(obj, head->layout);
 }
 
@@ -312,7 +341,8 @@ bool file_names(const struct sframe_file *head, const struct sframe_file *object
  * @head:	The header of the table's file.
  * @object:	The object, as file_describe() describes it.
  *
- * Return: whether the place, the size and the SHA-256 of .eh_frame are the same.
+ * Return: whether the place, the size and the SHA-256 of .eh_frame are the same, or those of the
+ * text if there is none.
  */
 bool file_is_of(const struct sframe_file *head, const struct sframe_file *object)
 {

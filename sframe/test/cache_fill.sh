@@ -293,7 +293,7 @@ named_file_without_table_fails() {
 	for option in --quiet --dry-run; do
 		status 1 cache $option "$OUT/no-table/no-frames" "$PROGRAM" \
 			> "$OUT/cache.out" 2> "$OUT/cache.err"
-		has "$OUT/cache.err" "no-frames: no unwind information; compile it with -fasynchronous"
+		has "$OUT/cache.err" "no-frames: no unwind information, and no code that can be followed; compile it with -fasynchronous"
 		has "$OUT/cache.err" "$PROGRAM: not an x86-64 program or library; leave it out"
 		[ "$(wc -l < "$OUT/cache.err")" = 2 ]
 	done

@@ -113,7 +113,7 @@ files_that_get_no_table_are_told() {
 	as -o "$OUT/doctor-bare.o" "$OUT/doctor-bare.s"
 	ld --build-id -o "$OUT/doctor-no-frames" "$OUT/doctor-bare.o"
 	status 1 doctor "$OUT/doctor-no-frames"
-	has "$OUT/doctor.out" "it has no .eh_frame to make a table from; compile it"
+	has "$OUT/doctor.out" "it has no .eh_frame to make a table from, and its code cannot be followed; compile it"
 	as --32 -o "$OUT/doctor-bare.o" "$OUT/doctor-bare.s"
 	ld -m elf_i386 -o "$OUT/doctor-32" "$OUT/doctor-bare.o"
 	status 1 doctor "$OUT/doctor-32"

@@ -288,6 +288,75 @@ code_without_eh_frame_is_followed() {
 	has <("$CHECKED" dump "$SHAPES-found.table") ": 1 functions, "
 }
 
+# An object without any unwind information gets a table of its code; others do not.
+code_alone_makes_a_table() {
+	# shellcheck disable=SC2016 # an assembler's $
+	local body='sub $16, %rsp; call *%rdi; add $16, %rsp; ret' name=$SHAPES-alone
+
+	make_shapes alone --build-id=none <<-END
+		.globl _start
+		_start: call called
+			hlt
+		called: $body
+			.p2align 4
+		other: $body
+	END
+	status 0 "$CHECKED" check --every-byte "$name" > "$OUT/followed/out"
+	cat "$OUT/followed/out"
+	has "$OUT/followed/out" " without rows 0 (0.000 %), ~0 with frame pointers, followed 28"
+	status 0 "$CHECKED" check --format v2 "$name"
+	rm -rf "$OUT/cache"
+	cache "$name" > "$OUT/cache.out"
+	has "$OUT/cache.out" "1 files: 1 written"
+	status 0 "$CHECKED" check --cache-dir "$OUT/cache" "$name"
+	cache "$name" > "$OUT/cache.out"
+	has "$OUT/cache.out" "1 files: 0 written (0.0 MB), 1 there already"
+	dump_rows alone
+	[ "$(grep -c ' rows, followed$' "$OUT/followed/out")" = 2 ]
+	status 1 "$CHECKED" gen --format v2 -o "$name.table" "$name" 2> "$OUT/followed/out"
+	has "$OUT/followed/out" "no .eh_frame; name an x86-64 program"
+	# The code decides whether the table is this object's.
+	python3 - "$name" <<-'END'
+		import sys
+
+		with open(sys.argv[1], "r+b") as file:
+		    at = file.read().index(b"\x48\x83\xec\x10")
+		    file.seek(at + 3)
+		    file.write(b"\x18")
+		    file.seek(at + 9)
+		    file.write(b"\x18")
+	END
+	status 1 "$CHECKED" check --cache-dir "$OUT/cache" "$name"
+	cache "$name" > "$OUT/cache.out"
+	has "$OUT/cache.out" "1 files: 1 written"
+	status 0 "$CHECKED" check --cache-dir "$OUT/cache" "$name"
+	# More than is followed
+	make_shapes alone <<-END
+		.globl _start
+		_start: call called
+			hlt
+		called: $body
+			.skip 16 << 20, 0x90
+	END
+	status 0 "$CHECKED" check "$name" > "$OUT/followed/out"
+	has "$OUT/followed/out" "skipped: no .eh_frame"
+	status 1 cache "$name" 2> "$OUT/cache.err"
+	has "$OUT/cache.err" "no unwind information, and no code that can be followed; compile"
+	# Frame pointers are enough.
+	make_shapes alone <<-END
+		.globl _start
+		_start:	push %rbp
+			mov %rsp, %rbp
+			call *%rdi
+			pop %rbp
+			ret
+	END
+	status 0 "$CHECKED" check "$name" > "$OUT/followed/out"
+	has "$OUT/followed/out" "skipped: no .eh_frame"
+	status 0 cache --verbose "$name" > "$OUT/cache.out"
+	has "$OUT/cache.out" "no unwind information, but frame pointers, which the kernel follows"
+}
+
 # Nothing leads to the bytes after a function, which are no alignment: they must have no row.
 gaps_beside_followed_code_have_no_row() {
 	make_shapes gaps <<-'END'
@@ -587,6 +656,7 @@ followed_cases() {
 	try code-programs code_of_programs_equals_eh_frame
 	try code-stock-files code_of_stock_files_equals_eh_frame
 	try code-without-eh_frame code_without_eh_frame_is_followed
+	try code-alone code_alone_makes_a_table
 	try code-gaps gaps_beside_followed_code_have_no_row
 	try code-callees callers_have_rows_by_what_callees_save
 	try code-last-calls last_calls_end_functions

@@ -85,7 +85,7 @@ struct sframe_file_text {
  * @build_id:		Build-id of the object, or what it has in its place, with zeros after it.
  * @eh_frame_offset:	Offset of the .eh_frame section in the object's file.
  * @eh_frame_size:	Size of the .eh_frame section in bytes, 0 if there is none.
- * @eh_frame_sha256:	SHA-256 of the .eh_frame section.
+ * @eh_frame_sha256:	SHA-256 of the .eh_frame section; of the code if there is none.
  * @layout:		Layout of the object.
  * @unused:		0
  * @text:		Executable segments of the object.

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Decides what to do with objects without unwind information. */
+#include <stdlib.h>
+
+#include "cfi/text.h"
+#include "code/add.h"
+#include "table/bare.h"
+#include "table/uncovered.h"
+
+/**
+ * bare_judge() - decide what an object without unwind information can have
+ * @obj:	The object.
+ *
+ * Code with frame pointers needs no table, and following some of it is not possible: Go's functions
+ * go on in other stacks.
+ *
+ * Return: what it can have; BARE_FOLLOWED also if following its code will turn out to yield nothing.
+ */
+enum bare bare_judge(const struct object *obj)
+{
+	struct uncovered uncovered;
+
+	if (text_size(obj) > CODE_MAX)
+		return BARE_NOTHING;
+	uncovered_count(obj, NULL, &uncovered);
+	return uncovered_is_framed(&uncovered) ? BARE_FRAMED : BARE_FOLLOWED;
+}
+
+/**
+ * bare_follow() - follow the code of an object without unwind information
+ * @obj:	The object.
+ * @cfi:	Filled in; the caller frees it.
+ *
+ * Return: what it can have.
+ */
+enum bare bare_follow(const struct object *obj, struct cfi *cfi)
+{
+	enum bare bare = bare_judge(obj);
+
+	*cfi = (struct cfi){ };
+	if (bare == BARE_FOLLOWED)
+		code_add(obj, cfi);
+	return bare == BARE_FOLLOWED && !cfi->num_functions ? BARE_NOTHING : bare;
+}
