@@ -49,6 +49,21 @@ void ranges_sort(struct ranges *ranges)
 	}
 }
 
+/**
+ * ranges_size() - add the sizes of ranges
+ * @ranges:	The ranges.
+ *
+ * Return: the sum in bytes.
+ */
+u64 ranges_size(const struct ranges *ranges)
+{
+	u64 size = 0;
+
+	for (size_t i = 0; i < ranges->count; i++)
+		size += ranges->at[i].end - ranges->at[i].start;
+	return size;
+}
+
 static void add_text(const struct object *obj, struct ranges *text, u64 start, u64 size,
 		     u64 offset)
 {
@@ -100,11 +115,10 @@ void text_find(const struct object *obj, struct ranges *text)
 u64 text_size(const struct object *obj)
 {
 	struct ranges text = { };
-	u64 size = 0;
+	u64 size;
 
 	text_find(obj, &text);
-	for (size_t i = 0; i < text.count; i++)
-		size += text.at[i].end - text.at[i].start;
+	size = ranges_size(&text);
 	free(text.at);
 	return size;
 }

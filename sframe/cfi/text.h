@@ -36,6 +36,7 @@ struct ranges {
 
 void range_add(struct ranges *to, u64 start, u64 size, u64 offset);
 void ranges_sort(struct ranges *ranges);
+u64 ranges_size(const struct ranges *ranges);
 void text_find(const struct object *obj, struct ranges *text);
 u64 text_size(const struct object *obj);
 

@@ -17,6 +17,7 @@
 #include "code/add.h"
 #include "code/callee.h"
 #include "code/follow.h"
+#include "code/haskell.h"
 
 #define CALL		0xe8
 #define CALL_SIZE	5
@@ -450,6 +451,12 @@ bool code_add(const struct object *obj, struct cfi *cfi)
 	bool good;
 
 	adding.follow = follow_new(obj, &adding.limits);
+	if (haskell_add(adding.follow, cfi, &adding.limits)) {
+		cfi_sort(cfi);
+		follow_free(adding.follow);
+		adding.follow = follow_new(obj, &adding.limits);
+		bytes = ranges_size(&adding.limits);
+	}
 	good = bytes <= CODE_MAX && (!bytes || follow_all(&adding));
 	callee_add(adding.follow, cfi);
 	if (good) {

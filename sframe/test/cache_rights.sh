@@ -9,7 +9,7 @@ files_of_others_are_not_for_all() {
 	chown 65534 "$OUT/system/opt/app/d"
 	chmod 775 "$OUT/system/lib64/e.so"
 	cache --all --root "$OUT/system" > "$OUT/cache.out"
-	has "$OUT/cache.out" "6 written"
+	has "$OUT/cache.out" "7 written"
 	has "$OUT/cache.out" "2 that others may change"
 	# The user who names a directory may not know all files in it.
 	cache "$OUT/system/opt" > "$OUT/cache.out"

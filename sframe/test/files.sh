@@ -12,7 +12,7 @@ files_without_unwind_data_are_told() {
 	has "$OUT/bare.check" "bare.o: skipped: neither a program nor a shared library"
 	has "$OUT/bare.check" "bare.s: skipped: not an ELF file"
 	status 1 "$CHECKED" gen -o "$OUT/none" "$OUT/bare" 2> "$OUT/bare.err"
-	has "$OUT/bare.err" "no .eh_frame; name an x86-64 program or library"
+	has "$OUT/bare.err" "no .eh_frame, and no code that can be followed; compile it with"
 	[ ! -e "$OUT/none" ]
 }
 

@@ -357,6 +357,77 @@ code_alone_makes_a_table() {
 	has "$OUT/cache.out" "no unwind information, but frame pointers, which the kernel follows"
 }
 
+# Haskell code has the row of the jump that leads to it, but where it calls C.
+code_of_ghc_has_the_row_of_its_entry() {
+	make_shapes haskell <<-'END'
+		.globl _start
+		_start: .cfi_startproc
+			call stg_run
+			hlt
+			.cfi_endproc
+			.p2align 4
+		stg_run: .cfi_startproc
+			sub $0x30, %rsp
+			.cfi_def_cfa_offset 56
+			mov %rsp, %rax
+			sub $0x4000, %rsp
+			.cfi_def_cfa_offset 16440
+			mov %rbx, 0(%rax)
+			mov %rbp, 8(%rax)
+			.cfi_offset %rbp, -48
+			mov %rsi, %r13
+			mov %rdi, %rax
+			jmp *%rax
+			mov %rbx, %rax
+			add $0x4000, %rsp
+			.cfi_def_cfa_offset 56
+			mov 8(%rsp), %rbp
+			.cfi_restore %rbp
+			add $0x30, %rsp
+			.cfi_def_cfa_offset 8
+			ret
+			.cfi_endproc
+		# Data, code that calls, and code that moves its stack pointer for good
+			.quad 0x1e, 0x300000000
+		haskell: add $16, %rbp
+			sub $8, %rsp
+			mov %rbx, %rdi
+			call *%rax
+			add $8, %rsp
+			jmp *(%rbp)
+			.long 0x08ec8348
+			sub $24, %rsp
+			jmp *(%rbx)
+		c: .cfi_startproc
+			ret
+			.cfi_endproc
+		# Not enough jumps of Haskell's for so many bytes
+		other:	sub $8, %rsp
+			call *%rax
+			add $8, %rsp
+			ret
+			.skip 1000, 0xcc
+	END
+	status 0 "$CHECKED" check --every-byte "$SHAPES-haskell" > "$OUT/followed/out"
+	cat "$OUT/followed/out"
+	has "$OUT/followed/out" " not expressed 0"
+	dump_rows haskell
+	[ "$(grep -c ' 3 rows, followed' "$OUT/followed/out")" = 2 ]
+	[ "$(grep -cF '  sp+16440     [cfa-8]    [cfa-48]' "$OUT/followed/out")" = 3 ]
+	[ "$(grep -cF '  sp+16448     [cfa-8]    [cfa-48]' "$OUT/followed/out")" = 1 ]
+	# Without the jump, the code is followed as any other.
+	python3 - "$SHAPES-haskell" <<-'END'
+		import sys
+
+		with open(sys.argv[1], "r+b") as file:
+		    at = file.read().index(b"\x49\x89\xf5\x48\x89\xf8\xff\xe0")
+		    file.seek(at)
+		    file.write(b"\x49\x89\xf4")
+	END
+	dump_rows haskell
+	lacks "$OUT/followed/out" "sp+16448"
+}
+
 # Nothing leads to the bytes after a function, which are no alignment: they must have no row.
 gaps_beside_followed_code_have_no_row() {
 	make_shapes gaps <<-'END'
@@ -657,6 +728,7 @@ followed_cases() {
 	try code-stock-files code_of_stock_files_equals_eh_frame
 	try code-without-eh_frame code_without_eh_frame_is_followed
 	try code-alone code_alone_makes_a_table
+	try code-haskell code_of_ghc_has_the_row_of_its_entry
 	try code-gaps gaps_beside_followed_code_have_no_row
 	try code-callees callers_have_rows_by_what_callees_save
 	try code-last-calls last_calls_end_functions

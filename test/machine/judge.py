@@ -33,8 +33,8 @@ THREAD_END = re.compile(rb"H?\x89\xc7\xb8\x3c\0\0\0\x0f\x05")
 FRAME = re.compile(r"\s+([0-9a-f]+) (.*) \((.*?)(?:\+0x([0-9a-f]+))?\)$")
 HEADER = re.compile(r"(.+?)\s+(\d+)\s+(\d+\.\d+):")
 KERNEL = 1 << 63
-# How far behind the entry the first call returns to
-ENTRY_BYTES = 0x40
+# How far behind the entry the first call returns to: 0x48 in programs of Free Pascal
+ENTRY_BYTES = 0x50
 NO_STACK = ("begin_new_exec", "load_elf_binary", "exit_mm", "exit_files", "exit_notify", "do_exit")
 KERNEL_TASK = re.compile(r"ret_from_fork")
 WORST = 15
