@@ -388,6 +388,8 @@ static enum outcome fill_write(struct fill *fill, struct reader *reader,
 		outcome = fill_fail(fill, error);
 	} else if (!image.size) {
 		outcome = NO_CFI;
+	} else if (options.dry_run) {
+		outcome = MISSING;
 	} else {
 		note_make(&note, obj->name, flags, &uncovered);
 		err = make_directories(name);
@@ -447,7 +449,8 @@ static enum outcome fill_in(struct fill *fill, struct reader *reader, const stru
 		if (!name)
 			outcome = fill_fail(fill, "out of memory");
 		else
-			outcome = options.dry_run ? MISSING :
+			/* Whether code can be followed is not known before. */
+			outcome = options.dry_run && wanted->bare == BARE_NOT ? MISSING :
 				  fill_write(fill, reader, obj, wanted, name, flags);
 		break;
 	}
@@ -464,8 +467,10 @@ static enum outcome fill_found(struct fill *fill, struct reader *reader,
 	case OBJECT_NO_CFI:
 		if (wanted->own == OWN_BAD)
 			return BAD_OWN;
-		if (wanted->own == OWN_NONE && wanted->bare != BARE_FOLLOWED)
-			return wanted->bare == BARE_FRAMED ? FRAMED : NO_CFI;
+		if (wanted->bare == BARE_FRAMED)
+			return FRAMED;
+		if (wanted->bare == BARE_NOTHING)
+			return NO_CFI;
 		__attribute__((fallthrough));
 	case OBJECT_OK:
 		return fill_in(fill, reader, obj, wanted);

@@ -49,7 +49,7 @@ enum own {
  * @head:	The header of the table's file, as file_describe() fills it in, and the format.
  *		For a copy, also the table's place and size.
  * @own:	Whether it is a copy of the object's own.
- * @bare:	What the object can have if it has no unwind information.
+ * @bare:	What else the object can have if it has no unwind information.
  * @sha256:	SHA-256 of the table, if it is a copy.
  */
 struct wanted {

@@ -60,9 +60,10 @@ static void want_table(struct wanted *wanted, const struct object *obj)
 	wanted->head.format = FORMAT_DEFAULT;
 	if (object_has_cfi(obj))
 		return;
-	wanted->bare = bare_judge(obj);
-	if (!obj->own.present)
+	if (!obj->own.present) {
+		wanted->bare = bare_judge(obj);
 		return;
+	}
 	wanted->own = OWN_BAD;
 	/* Without .eh_frame, the table that the object carries has to do. */
 	if (own_read(obj, &own))

@@ -6,6 +6,7 @@
 
 /* What an object without unwind information can have. */
 enum bare {
+	BARE_NOT,	/* it has unwind information */
 	BARE_FOLLOWED,	/* a table of its code */
 	BARE_FRAMED,	/* none, as its functions keep frame pointers, which the kernel follows */
 	BARE_NOTHING,	/* none, as its code cannot be followed, or that takes too long */
