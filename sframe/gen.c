@@ -13,6 +13,7 @@
 #include "cfi/read.h"
 #include "code/add.h"
 #include "command.h"
+#include "table/bare.h"
 #include "table/file.h"
 
 static const char help[] =
@@ -63,7 +64,27 @@ static void follow_code(const struct gen_options *options, const struct object *
 			struct cfi *cfi)
 {
 	if (options->format == FORMAT_V3 && !obj->detached && !code_add(obj, cfi))
-		complain(obj->name, "following its code takes too long; the table is made without");
+		complain(obj->name, "following some of its code takes too long; the table is made without that");
+}
+
+static int complain_of_nothing(const struct object *obj)
+{
+	return complain(obj->name,
+			"no .eh_frame, and no code that can be followed; compile it with -fasynchronous-unwind-tables");
+}
+
+/* What to do with an object whose code is all that is known of it */
+static int judge_bare(const struct object *obj)
+{
+	switch (bare_judge(obj)) {
+	case BARE_FOLLOWED:
+		return EXIT_OK;
+	case BARE_FRAMED:
+		return complain(obj->name,
+				"no .eh_frame, but frame pointers, which the kernel follows; leave it out");
+	default:
+		return complain_of_nothing(obj);
+	}
 }
 
 static int write_table(const struct gen_options *options,
@@ -78,8 +99,7 @@ static int write_table(const struct gen_options *options,
 
 	follow_code(options, obj, cfi);
 	if (!cfi->num_functions && !object_has_cfi(obj))
-		return complain(obj->name,
-				"no .eh_frame, and no code that can be followed; compile it with -fasynchronous-unwind-tables");
+		return complain_of_nothing(obj);
 	plan_make(&plan, cfi, options->format, vaddr);
 	if (!image_make(&image, &plan)) {
 		ret = complain(obj->name,
@@ -113,7 +133,7 @@ static bool is_same_file(const char *a, const char *b)
 /* Whether all that is known of the object is its code */
 static bool is_bare(const struct gen_options *options, const struct object *obj)
 {
-	return options->format == FORMAT_V3 && !obj->detached && obj->num_text;
+	return options->format == FORMAT_V3 && !obj->detached && !obj->own.present;
 }
 
 static int gen_to(const struct gen_options *options, const char *name,
@@ -134,6 +154,8 @@ static int gen_to(const struct gen_options *options, const char *name,
 	if (state && !(state == OBJECT_NO_CFI && is_bare(options, &obj)))
 		ret = complain(name, "%s; name an x86-64 program or library with .eh_frame",
 			       obj.error);
+	else if (state && judge_bare(&obj))
+		ret = EXIT_FAILED;
 	else if (!cfi_read(&obj, &cfi))
 		ret = complain(name, "%s; no table is written", cfi.error);
 	else

@@ -115,8 +115,8 @@ static const char help[] =
 "(sframe-cache-boot.timer).  /etc/default/sframe names what else gets tables (ALSO) and\n"
 "directories that are left out (EXCLUDE).  'systemctl mask' of these three turns it off.\n"
 "\n"
-"Exit status: 0 done; 1 a file failed, a FILE that you name got no table, the index could\n"
-"not be written, or a file could not be read for another reason than that the caller lacks\n"
+"Exit status: 0 done; 1 a file failed, a FILE that you name got no table and does not keep\n"
+"frame pointers, the index could not be written, or a file could not be read for another reason than that the caller lacks\n"
 "the right to; 2 wrong usage; 130 in a shell when interrupted.  If the disk is full,\n"
 "sframe stops at once.\n"
 "\n"
@@ -594,7 +594,8 @@ static void fill_done(const struct job *job)
 		report_failure(job, signal);
 		if (!signal && fill->full)
 			stop_without_room(fill->full);
-	} else if (options.verbose && skipped_for[outcome]) {
+	} else if (skipped_for[outcome] &&
+		   (options.verbose || (!fill->found && !options.quiet))) {
 		progress_clear();
 		text_line("%s: %s", job->name, skipped_for[outcome]);
 	} else if (outcome == MISSING && !options.quiet) {

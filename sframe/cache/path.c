@@ -105,14 +105,15 @@ static bool is_for(const struct sframe_file *head, const u8 *bytes, const struct
 }
 
 /*
- * Whether the open file is a whole table, for an object with the build-id of @object.  The
- * caller frees @bytes.
+ * Whether the open file is a whole table, for an object with the build-id of @object, or with the
+ * hash of its headers as build-id: their layouts differ.  The caller frees @bytes.
  */
 static bool is_whole(int fd, const struct sframe_file *object, struct sframe_file *head,
 		     u8 **bytes)
 {
 	return !file_read_open(fd, head, bytes) &&
-	       file_has_id(head, object) && !file_check(fd, head, *bytes);
+	       !memcmp(head->build_id, object->build_id, sizeof(head->build_id)) &&
+	       !file_check(fd, head, *bytes);
 }
 
 /**

@@ -170,7 +170,8 @@ static bool is_usable(struct finding *finding)
 	u32 id_size;
 
 	finding->error[sizeof(finding->error) - 1] = '\0';
-	if (head->num_text > SFRAME_FILE_MAX_TEXT || head->build_id_size > SFRAME_FILE_MAX_ID)
+	if (head->num_text > SFRAME_FILE_MAX_TEXT || head->build_id_size == 1 ||
+	    head->build_id_size > SFRAME_INDEX_MAX_ID)
 		return false;
 	if (finding->state && finding->state != OBJECT_NO_CFI)
 		return true;
@@ -282,9 +283,11 @@ bool reader_make(struct reader *reader, const struct object *obj, const struct w
 	error[MAX_READER_ERROR - 1] = '\0';
 	if (!*error && reply.size / MAX_GROWTH > obj->file_size)
 		strcpy(error, "its table is larger than that of any file of this size");
+	if (!*error && !reply.size && wanted->bare != BARE_FOLLOWED)
+		strcpy(error, "its table is empty");
 	if (*error)
 		return false;
-	/* There is no table, and nothing is wrong. */
+	/* Code that cannot be followed: there is no table, and nothing is wrong. */
 	if (!reply.size)
 		return true;
 	image->vaddr = reply.vaddr;

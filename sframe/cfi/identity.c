@@ -5,6 +5,7 @@
  * The kernel's object.c and split.c read the same bytes in the same order.  Section headers do
  * not count, as the kernel does not read them.
  */
+#include <errno.h>
 #include <sha2.h>
 #include <string.h>
 #include <unistd.h>
@@ -56,30 +57,36 @@ bool identity_set(struct object *obj, const u8 *id, u32 size)
 	memset(obj->build_id, 0, sizeof(obj->build_id));
 	memcpy(obj->build_id, id, size);
 	obj->build_id_size = size;
+	obj->is_known = true;
 	return true;
 }
 
-/* Look for the build-id among the notes of a segment.  @notes counts down. */
-static void find_build_id(struct object *obj, const GElf_Phdr *phdr, unsigned int *notes)
+/*
+ * Look for the build-id among the notes of a segment.  @notes counts down.  Returns false if they
+ * cannot be read.
+ */
+static bool find_build_id(struct object *obj, const GElf_Phdr *phdr, unsigned int *notes)
 {
 	u64 at = phdr->p_offset, left = phdr->p_filesz, size;
 	u8 id[SFRAME_INDEX_MAX_ID];
 	struct note_head head;
 
-	while (left >= sizeof(head) && *notes && read_at(obj, &head, at, sizeof(head))) {
+	while (left >= sizeof(head) && *notes) {
 		(*notes)--;
+		if (!read_at(obj, &head, at, sizeof(head)))
+			return false;
 		size = sizeof(head.note) + align_note(head.note.n_namesz);
 		if (size <= left && is_build_id(&head, left - size)) {
-			if (read_at(obj, id, at + size, head.note.n_descsz))
-				identity_set(obj, id, head.note.n_descsz);
-			return;
+			return read_at(obj, id, at + size, head.note.n_descsz) &&
+			       identity_set(obj, id, head.note.n_descsz);
 		}
 		size += align_note(head.note.n_descsz);
 		if (size > left)
-			return;
+			break;
 		at += size;
 		left -= size;
 	}
+	return true;
 }
 
 static bool hash_part(const struct object *obj, SHA2_CTX *hash, u64 from, size_t size)
@@ -108,23 +115,30 @@ static bool hash_headers(struct object *obj)
 		return false;
 	SHA256Final(digest, &hash);
 	memcpy(obj->build_id, digest, SFRAME_INDEX_MAX_ID);
+	obj->is_known = true;
 	return true;
 }
 
 /**
  * identity_find() - find what the kernel knows an object by
  * @obj:	The object, whose headers have been checked.
+ *
+ * The kernel refuses an object whose notes lie beyond its end.
+ *
+ * Return: false if it cannot be read; errno is 0 if it lies beyond the end of the file.
  */
-void identity_find(struct object *obj)
+bool identity_find(struct object *obj)
 {
 	unsigned int notes = MAX_NOTES;
 	GElf_Phdr phdr;
 	size_t count;
 
+	errno = 0;
 	if (elf_getphdrnum(obj->elf, &count))
-		return;
-	for (size_t i = 0; i < count && !obj->build_id_size; i++)
-		if (gelf_getphdr(obj->elf, i, &phdr) && phdr.p_type == PT_NOTE)
-			find_build_id(obj, &phdr, &notes);
-	obj->is_known = obj->build_id_size || hash_headers(obj);
+		return false;
+	for (size_t i = 0; i < count && !obj->is_known; i++)
+		if (gelf_getphdr(obj->elf, i, &phdr) && phdr.p_type == PT_NOTE &&
+		    !find_build_id(obj, &phdr, &notes))
+			return false;
+	return obj->is_known || hash_headers(obj);
 }

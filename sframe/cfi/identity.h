@@ -5,6 +5,6 @@
 #include "cfi/object.h"
 
 bool identity_set(struct object *obj, const u8 *id, u32 size);
-void identity_find(struct object *obj);
+bool identity_find(struct object *obj);
 
 #endif /* _SFRAME_CFI_IDENTITY_H */

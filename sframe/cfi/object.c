@@ -124,6 +124,9 @@ static void read_notes(struct object *obj)
 	GElf_Shdr shdr;
 	GElf_Nhdr note;
 
+	memset(obj->build_id, 0, sizeof(obj->build_id));
+	obj->build_id_size = 0;
+	obj->is_known = false;
 	while ((data = object_next_section(obj, &scn, 1 << SHT_NOTE, &shdr, &left)))
 		for (offset = 0; (offset = gelf_getnote(data, offset, &note, &name, &desc)) > 0;)
 			if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
@@ -279,23 +282,27 @@ bool object_has_cfi(const struct object *obj)
 static enum object_state read_object(struct object *obj)
 {
 	enum object_state state = check_header(obj);
+	bool is_found;
 	size_t sections;
 
 	if (!state)
 		state = read_segments(obj);
 	if (state)
 		return state;
-	identity_find(obj);
+	is_found = identity_find(obj);
 	if (elf_getshdrnum(obj->elf, &sections))
 		return object_fail(obj, OBJECT_DAMAGED, "no section headers");
 	if (sections)
 		state = read_sections(obj);
 	else
 		read_by_segments(obj);
-	if (obj->detached)
-		read_notes(obj);
 	if (state)
 		return state;
+	if (obj->detached)
+		read_notes(obj);
+	else if (!is_found)
+		return object_fail(obj, OBJECT_DAMAGED,
+				   "its notes cannot be read, or lie beyond the end of the file");
 	if (!object_has_cfi(obj))
 		return object_fail(obj, OBJECT_NO_CFI, "no .eh_frame");
 	return OBJECT_OK;

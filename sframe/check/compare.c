@@ -415,7 +415,7 @@ static void count_gaps(struct comparison *cmp)
 		tally->covered_bytes -= gap->size;
 		if (gap->function != counted) {
 			tally->cause_functions[gap->cause]++;
-			tally->covered--;
+			tally->covered -= !!tally->covered;
 		}
 		counted = gap->function;
 		if (cmp->options->verbose)
@@ -556,7 +556,7 @@ static const char *check_formats(const struct object *obj, struct cfi *cfi,
 	entries_count(obj, cmp.eh_frame, &report->entries);
 	if (object_has_cfi(obj))
 		report->known = known_entries(cfi);
-	if (options->code)
+	if (options->code && object_has_cfi(obj))
 		error = followed_compare(obj, cfi, options->verbose, &report->followed);
 	if (!error && (options->table || options->dir))
 		error = check_table(&cmp);

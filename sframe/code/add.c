@@ -442,7 +442,9 @@ static bool follow_all(struct adding *adding)
  * @cfi:	From cfi_read(); functions that are followed are added.  All their rows are for
  *		version 3 only.
  *
- * Return: false if nothing is added because the code takes too long to follow.
+ * Haskell code, and callers by what their callees save, need no following.
+ *
+ * Return: false if code is left out because it takes too long to follow.
  */
 bool code_add(const struct object *obj, struct cfi *cfi)
 {

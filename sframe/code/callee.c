@@ -71,8 +71,11 @@ static bool make_row(struct follow *follow, const struct insn *call, const struc
 	return offset && !row_cause(caller, FORMAT_V3, false);
 }
 
-/* Add the part of @whole from @start to @end, with @caller as its row if that is not NULL. */
-static void add_part(struct cfi *cfi, const struct function *whole, u64 start, u64 end,
+/*
+ * Add the part of @whole from @start, which is in row @first, to @end.  If @caller is not NULL, the
+ * part has this row.
+ */
+static void add_part(struct cfi *cfi, const struct function *whole, u32 first, u64 start, u64 end,
 		     const struct row *caller)
 {
 	struct function part = *whole;
@@ -82,12 +85,12 @@ static void add_part(struct cfi *cfi, const struct function *whole, u64 start, u
 	part.first_row = cfi->num_rows;
 	part.num_rows = 0;
 	part.followed = caller != NULL;
-	for (u32 i = 0; i < whole->num_rows; i++) {
+	for (u32 i = first; i < whole->num_rows; i++) {
 		struct row row = cfi->rows[whole->first_row + i];
-		u64 from = whole->start + row.start, to = whole->start + row_end(cfi, whole, i);
+		u64 from = whole->start + row.start;
 
-		if (to <= start || from >= end)
-			continue;
+		if (from >= end)
+			break;
 		row.start = from > start ? from - start : 0;
 		cfi->max_rows++;
 		cfi_add_row(cfi, caller ?: &row);
@@ -113,9 +116,9 @@ static void add_callers(struct follow *follow, struct cfi *cfi, size_t index, u6
 {
 	const struct function whole = cfi->functions[index];
 	u64 at = whole.start, cut = at, next;
+	u32 row = 0, cut_row = 0;
 	struct row caller;
 	struct insn insn;
-	u32 row = 0;
 
 	if (whole.start + whole.size < end)
 		end = whole.start + whole.size;
@@ -128,12 +131,13 @@ static void add_callers(struct follow *follow, struct cfi *cfi, size_t index, u6
 		if (cut == whole.start)
 			keep_front(cfi, index, next - 1);
 		else
-			add_part(cfi, &whole, cut, next - 1, NULL);
-		add_part(cfi, &whole, next - 1, next, &caller);
+			add_part(cfi, &whole, cut_row, cut, next - 1, NULL);
+		add_part(cfi, &whole, row, next - 1, next, &caller);
 		cut = next;
+		cut_row = row;
 	}
 	if (cut > whole.start)
-		add_part(cfi, &whole, cut, whole.start + whole.size, NULL);
+		add_part(cfi, &whole, cut_row, cut, whole.start + whole.size, NULL);
 }
 
 static bool uses_kept(const struct cfi *cfi, const struct function *function)

@@ -24,8 +24,9 @@
 #define MIN_RESERVED	4096
 /* Instructions from the stack pointer's move to the call */
 #define MAX_INSNS	32
-/* Haskell code leaves by a jump at least once in so many bytes, on average. */
+/* Haskell code leaves by a jump at least once in so many bytes, on average; and so often. */
 #define MAX_BLOCK	512
+#define MIN_JUMPS	2
 
 /*
  * mov %rsi, %r13; mov %rdi, %rax; jmp *%rax: StgRun() takes the registers of the Haskell machine
@@ -77,20 +78,27 @@ static u64 count_jumps(const u8 *bytes, u64 size)
 {
 	u64 count = 0;
 
-	for (u64 i = 0; i + 3 < size; i++)
-		if (bytes[i] == 0xff && (bytes[i + 1] == 0x23 ||
-					 (bytes[i + 1] == 0x65 && !bytes[i + 2]) ||
-					 (bytes[i + 1] == 0x65 && i && bytes[i - 1] == 0x41)))
+	for (u64 i = 1; i + 1 < size; i++) {
+		if (bytes[i] != 0xff)
+			continue;
+		if (bytes[i + 1] == 0x23)
 			count++;
+		else if (bytes[i + 1] == 0x65 && i + 2 < size &&
+			 (!bytes[i + 2] || bytes[i - 1] == 0x41))
+			count++;
+	}
 	return count;
 }
 
 static bool is_haskell(const struct follow *follow, const struct range *range)
 {
-	u64 left, size = range->end - range->start;
+	u64 left, jumps, size = range->end - range->start;
 	const u8 *bytes = follow_bytes(follow, range->start, &left);
 
-	return bytes && left >= size && size && count_jumps(bytes, size) > size / MAX_BLOCK;
+	if (!bytes || left < size || size > UINT32_MAX)
+		return false;
+	jumps = count_jumps(bytes, size);
+	return jumps >= MIN_JUMPS && jumps > size / MAX_BLOCK;
 }
 
 /*
@@ -146,7 +154,8 @@ static void add_function(struct follow *follow, struct cfi *cfi, const struct ra
 		bytes = follow_bytes(follow, at, &left);
 		/* sub $..., %rsp */
 		if (left < 3 || bytes[0] != 0x48 || (bytes[1] | 2) != 0x83 || bytes[2] != 0xec ||
-		    !follow_decode(follow, at, &insn) || insn.kind != INSN_ADD)
+		    !follow_decode(follow, at, &insn) || insn.kind != INSN_ADD ||
+		    insn.value >= 0 || insn.value < row->cfa.offset - INT32_MAX)
 			continue;
 		back = find_back(follow, at, &insn);
 		if (!back || back >= range->end)

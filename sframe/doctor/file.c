@@ -174,8 +174,8 @@ static enum table_state state_without_table(const struct object *obj)
 	struct cfi cfi = { };
 	enum bare bare;
 
-	if (obj->eh_frame.data)
-		return TABLE_MISSING;
+	if (obj->eh_frame.data || obj->detached)
+		return object_has_cfi(obj) ? TABLE_MISSING : TABLE_NO_CFI;
 	bare = object_has_cfi(obj) ? bare_judge(obj) : bare_follow(obj, &cfi);
 	cfi_free(&cfi);
 	if (bare == BARE_FRAMED)

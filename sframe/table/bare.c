@@ -20,10 +20,10 @@ enum bare bare_judge(const struct object *obj)
 {
 	struct uncovered uncovered;
 
-	if (text_size(obj) > CODE_MAX)
-		return BARE_NOTHING;
 	uncovered_count(obj, NULL, &uncovered);
-	return uncovered_is_framed(&uncovered) ? BARE_FRAMED : BARE_FOLLOWED;
+	if (uncovered_is_framed(&uncovered))
+		return BARE_FRAMED;
+	return text_size(obj) <= CODE_MAX ? BARE_FOLLOWED : BARE_NOTHING;
 }
 
 /**

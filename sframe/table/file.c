@@ -33,16 +33,12 @@ void file_hash(u8 digest[32], const void *bytes, size_t size)
 	SHA256Final(digest, &sha);
 }
 
-/* What the rows of an object without .eh_frame depend on */
-static void hash_text(const struct object *obj, u8 digest[32])
+static void hash_text(const struct object *obj, SHA2_CTX *sha)
 {
 	struct ranges text = { };
 	u8 bytes[4096];
-	SHA2_CTX sha;
 
-	SHA256Init(&sha);
-	if (text_size(obj) <= CODE_MAX)
-		text_find(obj, &text);
+	text_find(obj, &text);
 	for (size_t i = 0; i < text.count; i++) {
 		u64 at = text.at[i].offset, left = text.at[i].end - text.at[i].start;
 		ssize_t part;
@@ -51,25 +47,35 @@ static void hash_text(const struct object *obj, u8 digest[32])
 			part = pread(obj->fd, bytes, left < sizeof(bytes) ? left : sizeof(bytes), at);
 			if (part <= 0)
 				break;
-			SHA256Update(&sha, bytes, part);
+			SHA256Update(sha, bytes, part);
 		}
 	}
 	free(text.at);
-	SHA256Final(digest, &sha);
+}
+
+/* Whether nothing but the code tells apart the tables of objects that are known by the same */
+static bool depends_on_text(const struct object *obj)
+{
+	if (obj->detached)
+		return false;
+	return obj->eh_frame.data ? !obj->build_id_size : text_size(obj) <= CODE_MAX;
 }
 
 /* cache_look() compares an object's .eh_frame with this. */
 static void fill_eh_frame(struct sframe_file *head, const struct object *obj)
 {
 	const struct cfi_section *eh_frame = &obj->eh_frame;
+	SHA2_CTX sha;
 
-	if (!eh_frame->data) {
-		hash_text(obj, head->eh_frame_sha256);
-		return;
+	SHA256Init(&sha);
+	if (eh_frame->data) {
+		head->eh_frame_offset = eh_frame->offset;
+		head->eh_frame_size = eh_frame->data->d_size;
+		SHA256Update(&sha, eh_frame->data->d_buf, eh_frame->data->d_size);
 	}
-	head->eh_frame_offset = eh_frame->offset;
-	head->eh_frame_size = eh_frame->data->d_size;
-	file_hash(head->eh_frame_sha256, eh_frame->data->d_buf, eh_frame->data->d_size);
+	if (depends_on_text(obj))
+		hash_text(obj, &sha);
+	SHA256Final(head->eh_frame_sha256, &sha);
 }
 
 /**
@@ -311,19 +317,6 @@ const char *file_read_open(int fd, struct sframe_file *head, u8 **table)
 }
 
 /**
- * file_has_id() - whether a table was made for an object of the same build-id, or headers
- * @head:	The header of the table's file.
- * @object:	The object, as file_describe() describes it.
- *
- * Return: whether that is so.
- */
-bool file_has_id(const struct sframe_file *head, const struct sframe_file *object)
-{
-	return head->build_id_size == object->build_id_size &&
-	       !memcmp(head->build_id, object->build_id, sizeof(head->build_id));
-}
-
-/**
  * file_names() - whether a table was made for an object
  * @head:	The header of the table's file.
  * @object:	The object, as file_describe() describes it.
@@ -332,7 +325,9 @@ bool file_has_id(const struct sframe_file *head, const struct sframe_file *objec
  */
 bool file_names(const struct sframe_file *head, const struct sframe_file *object)
 {
-	return file_has_id(head, object) && head->num_text == object->num_text &&
+	return head->build_id_size == object->build_id_size &&
+	       !memcmp(head->build_id, object->build_id, sizeof(head->build_id)) &&
+	       head->num_text == object->num_text &&
 	       !memcmp(head->text, object->text, head->num_text * sizeof(head->text[0]));
 }
 

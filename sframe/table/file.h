@@ -20,7 +20,6 @@ int file_write(const char *name, const struct sframe_file *object, const struct 
 void file_hash(u8 digest[32], const void *bytes, size_t size);
 void file_layout(const struct object *obj, u8 layout[SFRAME_FILE_LAYOUT]);
 void file_describe(struct sframe_file *head, const struct object *obj);
-bool file_has_id(const struct sframe_file *head, const struct sframe_file *object);
 bool file_names(const struct sframe_file *head, const struct sframe_file *object);
 bool file_is_of(const struct sframe_file *head, const struct sframe_file *object);
 bool file_note(int fd, struct sframe_note *note);

@@ -224,6 +224,15 @@ files_without_build_id_get_tables() {
 	END
 	cache "$OUT/same-headers" > "$OUT/cache.out"
 	has "$OUT/cache.out" "1 files: 1 written"
+	# An object whose build-id is the hash of these headers, as one of a container might have
+	gcc -O2 -Wl,--build-id=0x"$("$HERE/layout.py" "$dir/none" | cut -d- -f1)" \
+		-o "$OUT/same-headers" "$PROGRAM"
+	cache "$OUT/same-headers" "$dir" > "$OUT/cache.out"
+	has "$OUT/cache.out" "5 files: 2 written"
+	cache "$OUT/same-headers" "$dir" > "$OUT/cache.out"
+	has "$OUT/cache.out" "5 files: 0 written (0.0 MB), 5 there already"
+	mapfile -t keys < <("$HERE/layout.py" "$dir"/* "$OUT/same-headers")
+	"$HERE/index.py" "$OUT/cache" "${keys[@]}"
 	status 2 cache --format v2 "$dir/none"
 }
 

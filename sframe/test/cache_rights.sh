@@ -130,6 +130,10 @@ files_of_containers_are_not_for_all() {
 	[ ! -e "$(table_of "$program")" ]
 	# In the caller's mount namespace, it gets a table.
 	"$program" & pid=$!
+	for ((tries = 0; tries < 500; tries++)); do
+		[ "$(readlink "/proc/$pid/exe")" != "$(realpath "$program")" ] || break
+		sleep 0.01
+	done
 	cache --running > "$OUT/cache.out"
 	kill $pid
 	wait $pid || true

@@ -173,7 +173,7 @@ partial_own_table_is_told() {
 	[ "$(tail -n 1 "$OUT/doctor.out")" = "1 problem." ]
 	library "$file" --build-id=none 5 '.eh_frame, .sframe' 2 .eh_frame
 	status 1 doctor "$file"
-	has "$OUT/doctor.out" "5 of 7 functions; link it with --build-id, then run sframe cache as root"
+	has "$OUT/doctor.out" "5 of 7 functions; make one for the path: sframe cache"
 	library "$file" --build-id 5 '.eh_frame, .sframe' 2 '.eh_frame, .sframe'
 	status 0 doctor "$file"
 	has "$OUT/doctor.out" "ok       $file: it has a table of its own"
@@ -204,7 +204,7 @@ large_own_table_is_told() {
 	}
 	library "$file" --build-id=none 1600 .sframe
 	status 1 doctor "$file"
-	has "$OUT/doctor.out" "; link it with --build-id, then run sframe cache as root"
+	has "$OUT/doctor.out" "; make one for the path as root: sframe cache"
 	# Up to the limit, it is read: a function takes 20 bytes and three rows of 3 bytes.
 	library "$file" --build-id $(((32768 - 28) / 29)) .sframe
 	[ $(($(own_header 5 "$file"))) -le 32768 ]

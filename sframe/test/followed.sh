@@ -353,8 +353,25 @@ code_alone_makes_a_table() {
 	END
 	status 0 "$CHECKED" check "$name" > "$OUT/followed/out"
 	has "$OUT/followed/out" "skipped: no .eh_frame"
-	status 0 cache --verbose "$name" > "$OUT/cache.out"
+	status 0 cache "$name" > "$OUT/cache.out"
 	has "$OUT/cache.out" "no unwind information, but frame pointers, which the kernel follows"
+	status 1 "$CHECKED" gen -o "$name.table" "$name" 2> "$OUT/followed/out"
+	has "$OUT/followed/out" "but frame pointers, which the kernel follows; leave it out"
+	# As many a program of Go: larger, too
+	make_shapes alone <<-END
+		.globl _start
+		_start:
+		.rept 1 << 20
+			push %rbp
+			mov %rsp, %rbp
+			call *%rdi
+			pop %rbp
+			ret
+			.skip 20, 0xcc
+		.endr
+	END
+	status 0 cache "$name" > "$OUT/cache.out"
+	has "$OUT/cache.out" "but frame pointers, which the kernel follows"
 }
 
 # Haskell code has the row of the jump that leads to it, but where it calls C.

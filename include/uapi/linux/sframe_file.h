@@ -21,8 +21,8 @@
  * The start address in each FDE is relative to the FDE itself, as if the table were at
  * @table_vaddr in the object's address space.
  *
- * An object whose program headers name no build-id of 2 to SFRAME_INDEX_MAX_ID bytes is known by
- * its headers.  In place of the build-id, it has the first SFRAME_INDEX_MAX_ID bytes of the
+ * An object whose program headers name no build-id of 2 to SFRAME_INDEX_MAX_ID bytes, among the
+ * first 16 notes, is known by its headers.  In place of the build-id, it has the first SFRAME_INDEX_MAX_ID bytes of the
  * SHA-256 of the first SFRAME_FILE_HEADERS bytes of its file, or of all if there are fewer, and
  * of its program headers once more.
  *
@@ -53,7 +53,7 @@
  * CFA rules of the form *(register + offset) + addend: in a flexible FDE of version 3, the
  * control word of such a CFA has the bits 0x7, and a third word, the addend, follows its offset.
  *
- * Functions without unwind information, whose rows follow from their instructions: in version 3,
+ * Functions, or parts of them, whose rows follow from instructions: in version 3,
  * bit 0x20 of the fourth byte of the attributes, which has the type of the FDE.  Readers check
  * the return addresses that these rows lead to.  Without rows, nothing is known of the code.
  */
@@ -85,7 +85,8 @@ struct sframe_file_text {
  * @build_id:		Build-id of the object, or what it has in its place, with zeros after it.
  * @eh_frame_offset:	Offset of the .eh_frame section in the object's file.
  * @eh_frame_size:	Size of the .eh_frame section in bytes, 0 if there is none.
- * @eh_frame_sha256:	SHA-256 of the .eh_frame section; of the code if there is none.
+ * @eh_frame_sha256:	SHA-256 of the .eh_frame section.  If there is none, or no build-id, the
+ *			code may follow.  Readers do not look at it.
  * @layout:		Layout of the object.
  * @unused:		0
  * @text:		Executable segments of the object.

@@ -629,6 +629,8 @@ static bool know_by_headers(split_data *self)
 
 TEST_F(split, of_an_object_without_a_build_id)
 {
+	char first[sizeof(self->name)];
+
 	self->headers.notes.p_type = PT_NULL;
 	ASSERT_TRUE(know_by_headers(self));
 	EXPECT_EQ(1, finds(self));
@@ -654,6 +656,15 @@ TEST_F(split, of_an_object_without_a_build_id)
 	self->fd = write_object(&self->headers, &self->table);
 	EXPECT_EQ(0, finds(self));
 	EXPECT_TRUE(file_is(self->fd, "without"));
+	/* That has a table by its layout. */
+	strcpy(first, self->name);
+	fill_table(self);
+	name_table_by_layout(self, self->head.layout);
+	ASSERT_TRUE(write_table(self, WHOLE));
+	fill_index(self);
+	ASSERT_TRUE(publish(self));
+	EXPECT_EQ(1, finds(self));
+	EXPECT_EQ(0, unlink(first));
 }
 
 /* As two builds with a build-id that somebody has chosen, or a program and its stripped copy. */
