@@ -64,7 +64,8 @@ static void follow_code(const struct gen_options *options, const struct object *
 			struct cfi *cfi)
 {
 	if (options->format == FORMAT_V3 && !obj->detached && !code_add(obj, cfi))
-		complain(obj->name, "following some of its code takes too long; the table is made without that");
+		complain(obj->name,
+			 "following some of its code takes too long; the table is made without");
 }
 
 static int complain_of_nothing(const struct object *obj)

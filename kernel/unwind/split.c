@@ -530,7 +530,8 @@ static int split_check(const struct unwind_split *split, const struct sframe_fil
 	/* A build-id may be the hash of another object's headers: their layouts differ. */
 	if (memcmp(header->layout, split->key.layout, sizeof(header->layout)))
 		return -ESTALE;
-	if (header->build_id_size != split->id_size || header->num_text != split->nr_code || header->num_text > UNWIND_MAX_CODE)
+	if (header->build_id_size != split->id_size || header->num_text != split->nr_code ||
+	    header->num_text > UNWIND_MAX_CODE)
 		return -EBADMSG;
 	return header->table_size > SPLIT_MAX_TABLE ? -E2BIG : 0;
 }

@@ -84,7 +84,7 @@ static void add_part(struct cfi *cfi, const struct function *whole, u32 first, u
 	part.size = end - start;
 	part.first_row = cfi->num_rows;
 	part.num_rows = 0;
-	part.followed = caller != NULL;
+	part.followed = caller;
 	for (u32 i = first; i < whole->num_rows; i++) {
 		struct row row = cfi->rows[whole->first_row + i];
 		u64 from = whole->start + row.start;

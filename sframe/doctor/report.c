@@ -98,7 +98,7 @@ static const struct state states[NUM_TABLE_STATES] = {
 	[TABLE_NO_CFI] = {
 		.finding = PROBLEM,
 		.what = "it has no .eh_frame to make a table from, and its code cannot be followed",
-		.plural = "have no .eh_frame to make a table from, and code that cannot be followed",
+		.plural = "have no .eh_frame to make a table from, and cannot be followed",
 		.remedy = "compile it with -fasynchronous-unwind-tables",
 	},
 	[TABLE_FRAMED] = {

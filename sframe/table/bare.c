@@ -14,7 +14,7 @@
  * Code with frame pointers needs no table, and following some of it is not possible: Go's functions
  * go on in other stacks.
  *
- * Return: what it can have; BARE_FOLLOWED also if following its code will turn out to yield nothing.
+ * Return: what it can have; BARE_FOLLOWED also if following its code will yield nothing.
  */
 enum bare bare_judge(const struct object *obj)
 {

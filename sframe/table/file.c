@@ -44,7 +44,8 @@ static void hash_text(const struct object *obj, SHA2_CTX *sha)
 		ssize_t part;
 
 		for (; left; at += part, left -= part) {
-			part = pread(obj->fd, bytes, left < sizeof(bytes) ? left : sizeof(bytes), at);
+			part = left < sizeof(bytes) ? left : sizeof(bytes);
+			part = pread(obj->fd, bytes, part, at);
 			if (part <= 0)
 				break;
 			SHA256Update(sha, bytes, part);

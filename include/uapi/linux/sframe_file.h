@@ -22,9 +22,9 @@
  * @table_vaddr in the object's address space.
  *
  * An object whose program headers name no build-id of 2 to SFRAME_INDEX_MAX_ID bytes, among the
- * first 16 notes, is known by its headers.  In place of the build-id, it has the first SFRAME_INDEX_MAX_ID bytes of the
- * SHA-256 of the first SFRAME_FILE_HEADERS bytes of its file, or of all if there are fewer, and
- * of its program headers once more.
+ * first 16 notes, is known by its headers.  In place of the build-id, it has the first
+ * SFRAME_INDEX_MAX_ID bytes of the SHA-256 of the first SFRAME_FILE_HEADERS bytes of its file, or
+ * of all if there are fewer, and of its program headers once more.
  *
  * The layout of an object is the first SFRAME_FILE_LAYOUT bytes of the SHA-256 of these
  * 64-bit words, which are little endian:

@@ -811,11 +811,13 @@ static bool leads_through_trampoline(split_data *self)
 
 	if (!return_by_trampoline(self))
 		return false;
-	while (unwind_perf_next(&self->map.perf, &self->map.record))
-		for (unsigned int i = 1; record->type == UNWIND_RECORD_DEFERRED &&
-					 i + 1 < record->nr; i++)
+	while (unwind_perf_next(&self->map.perf, &self->map.record)) {
+		if (record->type != UNWIND_RECORD_DEFERRED)
+			continue;
+		for (unsigned int i = 1; i + 1 < record->nr; i++)
 			if (record->ips[i] == (uintptr_t)self->map.area + PAGE + SECOND)
 				return record->ips[i + 1] == interrupted;
+	}
 	return false;
 }
 
