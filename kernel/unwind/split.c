@@ -14,10 +14,9 @@
  * opens tables as firmware is opened, in the mount namespace of init.
  *
  * An object says itself what its build-id and its layout are; one without a build-id is known by
- * a hash of its headers.  One that lies gets the rows of
- * another object, and shows wrong stacks of itself.  It costs others nothing: a request of an
- * object that others than root may have written never evicts rows, and rows that were evicted
- * are loaded again after a time that doubles.
+ * a hash of its headers.  One that lies gets the rows of another object, and shows wrong stacks of
+ * itself.  It costs others nothing: a request of an object that others than root may have written
+ * never evicts rows, and rows that were evicted are loaded again after a time that doubles.
  */
 
 #include <linux/bsearch.h>

@@ -81,6 +81,30 @@ const struct function *cfi_find(const struct function *functions, size_t count, 
 }
 
 /**
+ * cfi_row_at() - find the row at an address
+ * @cfi:	Where the function is.
+ * @function:	A function that has rows.
+ * @address:	An address in it.
+ *
+ * Return: the row.
+ */
+const struct row *cfi_row_at(const struct cfi *cfi, const struct function *function, u64 address)
+{
+	const struct row *rows = &cfi->rows[function->first_row];
+	u32 low = 0, high = function->num_rows;
+
+	while (high - low > 1) {
+		u32 mid = low + (high - low) / 2;
+
+		if (rows[mid].start <= address - function->start)
+			low = mid;
+		else
+			high = mid;
+	}
+	return &rows[low];
+}
+
+/**
  * cfi_free() - free what cfi_read() filled in
  * @cfi:	What to free; not the structure itself.
  */

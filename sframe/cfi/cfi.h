@@ -60,6 +60,7 @@ void cfi_add_function(struct cfi *cfi, const struct function *function);
 void cfi_add_row(struct cfi *cfi, const struct row *row);
 void cfi_sort(struct cfi *cfi);
 const struct function *cfi_find(const struct function *functions, size_t count, u64 address);
+const struct row *cfi_row_at(const struct cfi *cfi, const struct function *function, u64 address);
 void cfi_free(struct cfi *cfi);
 
 #endif /* _SFRAME_CFI_H */

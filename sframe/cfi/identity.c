@@ -76,10 +76,9 @@ static bool find_build_id(struct object *obj, const GElf_Phdr *phdr, unsigned in
 		if (!read_at(obj, &head, at, sizeof(head)))
 			return false;
 		size = sizeof(head.note) + align_note(head.note.n_namesz);
-		if (size <= left && is_build_id(&head, left - size)) {
+		if (size <= left && is_build_id(&head, left - size))
 			return read_at(obj, id, at + size, head.note.n_descsz) &&
 			       identity_set(obj, id, head.note.n_descsz);
-		}
 		size += align_note(head.note.n_descsz);
 		if (size > left)
 			break;
@@ -89,9 +88,18 @@ static bool find_build_id(struct object *obj, const GElf_Phdr *phdr, unsigned in
 	return true;
 }
 
-static bool hash_part(const struct object *obj, SHA2_CTX *hash, u64 from, size_t size)
+/**
+ * identity_hash() - add a part of an object's file to a hash
+ * @obj:	The object.
+ * @hash:	The hash.
+ * @from:	Where in the file the part begins.
+ * @size:	Its size in bytes.
+ *
+ * Return: whether all of it could be read.
+ */
+bool identity_hash(const struct object *obj, SHA2_CTX *hash, u64 from, u64 size)
 {
-	u8 bytes[SFRAME_FILE_HEADERS];
+	u8 bytes[4096];
 
 	for (size_t part; size; from += part, size -= part) {
 		part = size < sizeof(bytes) ? size : sizeof(bytes);
@@ -110,8 +118,8 @@ static bool hash_headers(struct object *obj)
 	SHA2_CTX hash;
 
 	SHA256Init(&hash);
-	if (!gelf_getehdr(obj->elf, &ehdr) || !hash_part(obj, &hash, 0, first) ||
-	    !hash_part(obj, &hash, ehdr.e_phoff, ehdr.e_phnum * sizeof(Elf64_Phdr)))
+	if (!gelf_getehdr(obj->elf, &ehdr) || !identity_hash(obj, &hash, 0, first) ||
+	    !identity_hash(obj, &hash, ehdr.e_phoff, ehdr.e_phnum * sizeof(Elf64_Phdr)))
 		return false;
 	SHA256Final(digest, &hash);
 	memcpy(obj->build_id, digest, SFRAME_INDEX_MAX_ID);

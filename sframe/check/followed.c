@@ -69,22 +69,6 @@ static bool has_rows(const struct function *function)
 	return !function->cause && function->num_rows && !function->signal;
 }
 
-static const struct row *row_at(const struct cfi *cfi, const struct function *function, u64 address)
-{
-	const struct row *rows = &cfi->rows[function->first_row];
-	u32 low = 0, high = function->num_rows;
-
-	while (high - low > 1) {
-		u32 mid = low + (high - low) / 2;
-
-		if (rows[mid].start <= address - function->start)
-			low = mid;
-		else
-			high = mid;
-	}
-	return &rows[low];
-}
-
 /*
  * Whether @function is entered at its start.  Another part of a function has other rules there,
  * but for a nop that keeps what handles exceptions from being at offset 0.
@@ -137,7 +121,7 @@ static void judge_insn(const struct followed *followed, void *data)
 	function = cfi_find(cmp->cfi->functions, cmp->cfi->num_functions, followed->address);
 	if (!function || !has_rows(function))
 		return;
-	row = row_at(cmp->cfi, function, followed->address);
+	row = cfi_row_at(cmp->cfi, function, followed->address);
 	if (row->ra.kind == RULE_UNDEFINED)
 		return;
 	if (followed->is_sure && state_row(followed->state, &ours))
@@ -218,7 +202,7 @@ static void print_rule(const char *name, const struct rule *rule)
 static void print_difference(const struct comparison *cmp, const struct judged *judged,
 			     const struct function *function)
 {
-	const struct row *row = row_at(cmp->cfi, function, judged->address);
+	const struct row *row = cfi_row_at(cmp->cfi, function, judged->address);
 
 	text_print(cmp->name);
 	printf(": %#" PRIx64 " in %#" PRIx64 ": .eh_frame", judged->address, function->start);
@@ -261,8 +245,9 @@ static bool function_is_contradicted(struct comparison *cmp, const struct functi
 	struct insn insn;
 
 	for (; at < end && follow_decode(cmp->follow, at, &insn); at += insn.length) {
-		row = row_at(cmp->cfi, function, at);
-		after = at + insn.length < end ? row_at(cmp->cfi, function, at + insn.length) : row;
+		row = cfi_row_at(cmp->cfi, function, at);
+		after = at + insn.length < end ?
+			cfi_row_at(cmp->cfi, function, at + insn.length) : row;
 		if ((at + insn.length < end || insn.kind == INSN_RETURN) &&
 		    is_contradicted(&insn, row, after))
 			return true;

@@ -35,16 +35,6 @@
 static const u8 stg_jump[] = { 0x49, 0x89, 0xf5, 0x48, 0x89, 0xf8, 0xff, 0xe0 };
 #define JUMP_SIZE	2
 
-static const struct row *row_at(const struct cfi *cfi, const struct function *function, u64 address)
-{
-	const struct row *row = &cfi->rows[function->first_row];
-	u32 i = 0;
-
-	while (i + 1 < function->num_rows && row[i + 1].start <= address - function->start)
-		i++;
-	return function->num_rows ? &row[i] : NULL;
-}
-
 /* Find the row that StgRun() has at its jump.  Returns whether there is one. */
 static bool find_row(const struct follow *follow, const struct cfi *cfi, struct row *row)
 {
@@ -55,16 +45,16 @@ static bool find_row(const struct follow *follow, const struct cfi *cfi, struct 
 		u64 left;
 
 		bytes = follow_bytes(follow, function->start, &left);
-		if (!bytes || function->cause)
+		if (!bytes || function->cause || !function->num_rows)
 			continue;
 		if (left > function->size)
 			left = function->size;
 		jump = memmem(bytes, left, stg_jump, sizeof(stg_jump));
 		if (!jump)
 			continue;
-		found = row_at(cfi, function, function->start + (jump - bytes) +
-			       sizeof(stg_jump) - JUMP_SIZE);
-		if (!found || found->cfa.kind != RULE_VALUE || found->cfa.base != REG_SP ||
+		found = cfi_row_at(cfi, function, function->start + (jump - bytes) +
+				   sizeof(stg_jump) - JUMP_SIZE);
+		if (found->cfa.kind != RULE_VALUE || found->cfa.base != REG_SP ||
 		    found->cfa.offset < MIN_RESERVED || row_cause(found, FORMAT_V3, false))
 			continue;
 		*row = *found;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/open_regular.h"
+#include "cfi/identity.h"
 #include "cfi/text.h"
 #include "code/add.h"
 #include "table/file.h"
@@ -36,21 +37,10 @@ void file_hash(u8 digest[32], const void *bytes, size_t size)
 static void hash_text(const struct object *obj, SHA2_CTX *sha)
 {
 	struct ranges text = { };
-	u8 bytes[4096];
 
 	text_find(obj, &text);
-	for (size_t i = 0; i < text.count; i++) {
-		u64 at = text.at[i].offset, left = text.at[i].end - text.at[i].start;
-		ssize_t part;
-
-		for (; left; at += part, left -= part) {
-			part = left < sizeof(bytes) ? left : sizeof(bytes);
-			part = pread(obj->fd, bytes, part, at);
-			if (part <= 0)
-				break;
-			SHA256Update(sha, bytes, part);
-		}
-	}
+	for (size_t i = 0; i < text.count; i++)
+		identity_hash(obj, sha, text.at[i].offset, text.at[i].end - text.at[i].start);
 	free(text.at);
 }
 

@@ -301,8 +301,7 @@ code_alone_makes_a_table() {
 			.p2align 4
 		other: $body
 	END
-	status 0 "$CHECKED" check --every-byte "$name" > "$OUT/followed/out"
-	cat "$OUT/followed/out"
+	rows_gained alone 28
 	has "$OUT/followed/out" " without rows 0 (0.000 %), ~0 with frame pointers, followed 28"
 	status 0 "$CHECKED" check --format v2 "$name"
 	rm -rf "$OUT/cache"
@@ -425,8 +424,7 @@ code_of_ghc_has_the_row_of_its_entry() {
 			ret
 			.skip 1000, 0xcc
 	END
-	status 0 "$CHECKED" check --every-byte "$SHAPES-haskell" > "$OUT/followed/out"
-	cat "$OUT/followed/out"
+	rows_gained haskell 57
 	has "$OUT/followed/out" " not expressed 0"
 	dump_rows haskell
 	[ "$(grep -c ' 3 rows, followed' "$OUT/followed/out")" = 2 ]
@@ -533,8 +531,7 @@ callers_have_rows_by_what_callees_save() {
 			ret
 			.cfi_endproc
 	END
-	status 0 "$CHECKED" check --every-byte "$SHAPES-callees" > "$OUT/followed/out"
-	cat "$OUT/followed/out"
+	rows_gained callees 2
 	has "$OUT/followed/out" " not expressed 0"
 	dump_rows callees
 	[ "$(grep -c ' 1 bytes  *1 rows, followed, flexible$' "$OUT/followed/out")" = 2 ]
