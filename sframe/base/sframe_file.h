@@ -38,7 +38,7 @@ enum format {
  * Grows with what the tool's tables have; sframe cache makes older ones anew.  1: followed code;
  * 2: callers by what their callees save.
  */
-#define SFRAME_NOTE_MAKER	2
+#define SFRAME_NOTE_MAKER	3
 
 /* sframe_note::flags: the object was not one of the system's; see cache_look(). */
 #define SFRAME_NOTE_OUTSIDE	0x1

@@ -62,6 +62,7 @@ struct part {
  * @group:	Another block of the same group, or itself: see group_of().
  * @labels:	Of a group: an index of labels, or NONE.
  * @is_entry:	A function begins there.
+ * @fp_saved:	Of an entry: all that lead there have saved the frame pointer.
  * @guess:	How sure it is that some way leads there.
  * @is_bad:	Of a group: it does something that no function does.
  * @is_good:	Of a group: it returns to a caller.
@@ -81,6 +82,7 @@ struct block {
 	u32		group;
 	u32		labels;
 	bool		is_entry;
+	bool		fp_saved;
 	enum guess	guess;
 	bool		is_bad;
 	bool		is_good;
@@ -701,43 +703,56 @@ static void take_label(struct follow *follow, u32 index, u64 target)
 	follow->num_labels++;
 }
 
-static struct block *add_entry(struct follow *follow, u64 address, enum guess guess)
+static struct block *add_entry(struct follow *follow, u64 address, enum guess guess,
+			       bool fp_saved)
 {
 	struct block *block;
 	struct state state;
 
 	if (!follow_is_within(follow, address))
 		return NULL;
-	state_enter(&state);
+	state_enter(&state, fp_saved);
 	block = add_block(follow, address, &state);
 	block->is_entry = true;
+	block->fp_saved = fp_saved;
 	block->guess = guess;
 	return block;
 }
 
 /* A function begins at @block.  What jumps there is a tail call, or no valid way. */
-static void make_entry(struct follow *follow, struct block *block)
+static void make_entry(struct follow *follow, struct block *block, bool fp_saved)
 {
 	struct state state;
 
-	state_enter(&state);
+	state_enter(&state, fp_saved);
 	set_state(block, &state);
 	queue_block(follow, block);
 	block->is_entry = true;
+	block->fp_saved = fp_saved;
 	block->is_weak = false;
 }
 
+/* Another way, as sure as @guess, leads to entry @block; what is surer does not depend on it. */
+static void enter_again(struct follow *follow, struct block *block, enum guess guess,
+			bool fp_saved)
+{
+	if (block->fp_saved && !fp_saved && guess <= block->guess)
+		make_entry(follow, block, false);
+}
+
 /* A function begins at @address, as a caller says that is as sure as @guess. */
-static struct block *enter(struct follow *follow, u64 address, enum guess guess)
+static struct block *enter(struct follow *follow, u64 address, enum guess guess, bool fp_saved)
 {
 	struct block *block = find_block(follow, address);
 
 	if (!block && follow_is_within(follow, address) && is_surer(follow, address, guess))
 		return NULL;
 	if (!block)
-		return add_entry(follow, address, guess);
-	if (!block->is_entry && guess == GUESS_NONE)
-		make_entry(follow, block);
+		return add_entry(follow, address, guess, fp_saved);
+	if (block->is_entry)
+		enter_again(follow, block, guess, fp_saved);
+	else if (guess == GUESS_NONE)
+		make_entry(follow, block, fp_saved);
 	return block;
 }
 
@@ -748,7 +763,7 @@ static struct block *enter(struct follow *follow, u64 address, enum guess guess)
  */
 void follow_enter(struct follow *follow, u64 address)
 {
-	enter(follow, address, GUESS_NONE);
+	enter(follow, address, GUESS_NONE, false);
 }
 
 /**
@@ -853,6 +868,8 @@ static void lead_to(struct follow *follow, u32 from, u64 address, const struct s
 		/* Its state stays that of an entry.  A call before that may not have returned. */
 		if (!is_weak && !follow->blocks[from].is_weak)
 			leave_function(follow, from, state);
+		if (!is_weak)
+			enter_again(follow, block, guess, state_fp_saved(state));
 	} else if (is_refuted(follow, from, block, state)) {
 		group_of(follow, from)->is_bad = true;
 		return;
@@ -966,7 +983,8 @@ static void follow_call(struct follow *follow, u32 from, const struct insn *insn
 			struct state *state)
 {
 	struct block *callee = insn->has_target ?
-			       enter(follow, insn->target, follow->blocks[from].guess) : NULL;
+			       enter(follow, insn->target, follow->blocks[from].guess,
+				     state_fp_saved(state)) : NULL;
 
 	if (callee)
 		add_edge(follow, &callee->callers, from);
@@ -1105,10 +1123,10 @@ bool follow_guess(struct follow *follow, u64 address, enum guess guess)
 	run_queue(follow);
 	entry = find_block(follow, address);
 	if (follow_is_weak(follow, address)) {
-		make_entry(follow, entry);
+		make_entry(follow, entry, false);
 		entry->guess = guess;
 	} else {
-		entry = entry ? NULL : add_entry(follow, address, guess);
+		entry = entry ? NULL : add_entry(follow, address, guess, false);
 	}
 	if (!entry)
 		return false;

@@ -17,6 +17,7 @@
 #define MAX_FRAME	(1LL << 30)
 
 static const struct fact return_address = { .kind = VALUE_ENTRY, .number = REG_RA };
+static const struct fact entry_fp = { .kind = VALUE_ENTRY, .number = GPR_BP };
 
 static int compare_places(u8 place, s32 where, const struct fact *fact)
 {
@@ -616,8 +617,9 @@ void state_branch(struct state *state, const struct insn *insn, bool taken)
 /**
  * state_enter() - the state at a function's first instruction
  * @state:	Set to it.
+ * @fp_saved:	Its callers have saved the frame pointer, as state_fp_saved() has it.
  */
-void state_enter(struct state *state)
+void state_enter(struct state *state, bool fp_saved)
 {
 	static const struct fact sp = { .kind = VALUE_CFA, .number = -WORD };
 	static const u8 kept[] = { GPR_BX, GPR_BP };
@@ -630,6 +632,8 @@ void state_enter(struct state *state)
 	}
 	note(state, PLACE_REGISTER, GPR_SP, &sp);
 	note(state, PLACE_CFA, -WORD, &return_address);
+	if (fp_saved)
+		note(state, PLACE_CALLER, 0, &entry_fp);
 }
 
 /**
@@ -704,17 +708,45 @@ static bool has_return_address(const struct state *state)
 }
 
 /**
+ * state_fp_saved() - whether a function called here may change the frame pointer
+ * @state:	The state, with the stack pointer as before the call.
+ *
+ * Hand-written code calls parts of itself that change registers which functions keep.
+ *
+ * Return: whether walks find the caller's frame pointer on the stack from here on out, and the CFA
+ *	without the frame pointer.
+ */
+bool state_fp_saved(const struct state *state)
+{
+	const struct fact *sp = state_register(state, GPR_SP), *fp = state_register(state, GPR_BP);
+
+	if (find(state, PLACE_CALLER, 0))
+		return true;
+	if (!sp || is_address(fp) || is_same(&entry_fp, fp))
+		return false;
+	for (u32 i = 0; i < state->num_facts; i++) {
+		const struct fact *slot = &state->facts[i];
+
+		if (slot->place == (sp->kind == VALUE_CFA ? PLACE_CFA : PLACE_ALIGNED) &&
+		    slot->where >= sp->number && is_same(&entry_fp, slot))
+			return true;
+	}
+	return false;
+}
+
+/**
  * state_is_left() - whether a function that returns or jumps away here has undone its frame
  * @state:	The state.
  *
- * Return: whether the stack pointer and the frame pointer are as at the function's entry.
+ * Return: whether the stack pointer is as at the function's entry, and the frame pointer, too,
+ *	unless its callers have saved that.
  */
 bool state_is_left(const struct state *state)
 {
 	const struct fact *sp = state_register(state, GPR_SP), *fp = state_register(state, GPR_BP);
 
 	return has_return_address(state) && sp && sp->kind == VALUE_CFA && sp->number == -WORD &&
-	       fp && fp->kind == VALUE_ENTRY && fp->number == GPR_BP;
+	       (is_same(&entry_fp, fp) || find(state, PLACE_CALLER, 0));
 }
 
 /**
@@ -835,17 +867,20 @@ bool state_has_cfa(const struct state *state)
 
 static bool fp_rule(const struct state *state, struct rule *rule)
 {
-	static const struct fact entry = { .kind = VALUE_ENTRY, .number = GPR_BP };
-
-	if (is_same(&entry, state_register(state, GPR_BP))) {
+	if (is_same(&entry_fp, state_register(state, GPR_BP))) {
 		*rule = (struct rule){ .kind = RULE_SAME };
 		return true;
 	}
 	for (u32 i = 0; i < state->num_facts; i++) {
 		const struct fact *slot = &state->facts[i];
 
-		if (slot->place == PLACE_REGISTER || !is_same(&entry, slot))
+		if (slot->place == PLACE_REGISTER || !is_same(&entry_fp, slot))
 			continue;
+		if (slot->place == PLACE_CALLER) {
+			/* Whatever it has now, nobody needs. */
+			*rule = (struct rule){ .kind = RULE_SAME };
+			return true;
+		}
 		if (slot->place == PLACE_CFA) {
 			*rule = (struct rule){
 				.kind = RULE_MEMORY, .base = REG_CFA, .offset = slot->where,

@@ -25,6 +25,7 @@ enum place_kind {
 	PLACE_REGISTER,		/* register @where */
 	PLACE_CFA,		/* the word at the CFA + @where */
 	PLACE_ALIGNED,		/* the word at the aligned stack pointer + @where */
+	PLACE_CALLER,		/* wherever the caller has saved it; @where is 0 */
 	PLACE_PART,		/* the lowest bytes of a register: see part_of() */
 	PLACE_MEMORY,		/* memory at a register + @number, likewise */
 	PLACE_COMPARED,		/* a part of a register was compared last, with @count */
@@ -60,7 +61,7 @@ struct state {
 	u32		num_facts;
 };
 
-void state_enter(struct state *state);
+void state_enter(struct state *state, bool fp_saved);
 void state_start(struct state *state);
 void state_step(struct state *state, const struct insn *insn);
 void state_branch(struct state *state, const struct insn *insn, bool taken);
@@ -68,6 +69,7 @@ bool state_meet(struct state *state, const struct state *other);
 const struct fact *state_register(const struct state *state, u8 reg);
 bool state_has_cfa(const struct state *state);
 bool state_is_left(const struct state *state);
+bool state_fp_saved(const struct state *state);
 bool state_constant(const struct state *state, const struct insn *insn, u64 *address,
 		    bool *is_one);
 bool state_table(const struct state *state, const struct insn *insn, struct fact *table);

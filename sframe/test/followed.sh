@@ -569,6 +569,56 @@ last_calls_end_functions() {
 	[ "$(grep -c '  sp+16  *\[cfa-8\]  *\[cfa-16\]$' "$OUT/followed/out")" = 1 ]
 }
 
+# Hand-written code calls parts of itself that change the frame pointer, which it has saved.  Walks
+# find it if that is so at each call, and the caller does not use it for its own frame.
+parts_may_change_the_frame_pointer() {
+	make_shapes parts <<-'END'
+		.globl _start
+		_start: .cfi_startproc
+			call f
+			call g
+			call h
+			call k
+			ret
+			.cfi_endproc
+		f:	push %rbp
+			xor %ebp, %ebp
+			call part
+			call of_f_and_g
+			call of_f_and_h
+			call of_f_and_k
+			pop %rbp
+			ret
+		g:	push %rbp
+			mov %rsp, %rbp
+			call of_f_and_g
+			leave
+			ret
+		h:	call of_f_and_h
+			ret
+		k:	jmp of_f_and_k
+		part:	inc %ebp
+			call inner
+			jmp inner
+		inner:	test %edi, %edi
+			je 1f
+			xor %ebp, %ebp
+			nop
+		1:	ret
+		of_f_and_g: xor %ebp, %ebp
+			ret
+		of_f_and_h: xor %ebp, %ebp
+			ret
+		of_f_and_k: xor %ebp, %ebp
+			ret
+	END
+	rows_gained parts 59
+	dump_rows parts
+	# f, g and h; part and inner
+	[ "$(grep -c ' 42 bytes  *7 rows, followed$' "$OUT/followed/out")" = 1 ]
+	[ "$(grep -c ' 17 bytes  *1 rows, followed$' "$OUT/followed/out")" = 1 ]
+}
+
 # Not aligned, and nothing calls it, but a pointer leads there.
 functions_behind_pointers_are_followed() {
 	make_shapes pointers -pie --no-dynamic-linker <<-'END'
@@ -746,6 +796,7 @@ followed_cases() {
 	try code-gaps gaps_beside_followed_code_have_no_row
 	try code-callees callers_have_rows_by_what_callees_save
 	try code-last-calls last_calls_end_functions
+	try code-parts parts_may_change_the_frame_pointer
 	try code-pointers functions_behind_pointers_are_followed
 	try code-plts plts_of_all_linkers_are_followed
 	try code-older-tables tables_of_an_older_tool_are_made_anew
