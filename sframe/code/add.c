@@ -4,9 +4,9 @@
  *
  * Functions begin at symbols, and where code calls; so do the parts of a PLT that bind lazily.
  * What pointers lead to is guessed to be a function, and what nothing leads to, if it follows the
- * end of another one; if that is not aligned, it is less likely.  A guess counts only if it returns
- * to its caller, or has a frame and leaves by a jump to another function, and if its frame is then
- * as it was at all such places.
+ * end of another one; if that is not aligned, it is less likely.  Tables of jumps whose end is not
+ * known lead to guesses, too.  A guess counts only if it returns to its caller, or has a frame and
+ * leaves by a jump to another function, and if its frame is then as it was at all such places.
  */
 #include <gelf.h>
 #include <stdlib.h>

@@ -17,6 +17,9 @@
 /* How often an instruction may be decoded, on average over the text */
 #define MAX_VISITS	16
 #define MAX_TABLE	4096
+/* How many entries of a table count whose end is not known, and how far they may lead */
+#define OPEN_ENTRIES	8
+#define OPEN_BYTES	65536
 /* No longer one is the name of a function that never returns. */
 #define MAX_NAME	256
 /* How deep functions that never return may call each other */
@@ -71,6 +74,7 @@ struct part {
  * @is_tail:	Of a group: it leaves by a jump to another function, its frame undone.
  * @is_weak:	Only ways back from calls lead there.
  * @is_queued:	Its state has changed since it was followed.
+ * @is_open:	It ends with a jump by a table whose end is not known.
  * @returns:	Some way leads from there back to the function's caller.
  */
 struct block {
@@ -91,6 +95,7 @@ struct block {
 	bool		is_tail;
 	bool		is_weak;
 	bool		is_queued;
+	bool		is_open;
 	bool		returns;
 };
 
@@ -134,6 +139,10 @@ struct label {
  * @queue:	Blocks to follow, as a stack.
  * @num_queue:	Their number.
  * @room_queue:	How many @queue has room for.
+ * @open:	Blocks that end with a jump by a table whose end is not known.
+ * @num_open:	Their number.
+ * @room_open:	How many @open has room for.
+ * @next_open:	How many of them have been guessed.
  * @ends:	Addresses of pointers to functions that do not return, sorted.
  * @num_ends:	Their number.
  * @room_ends:	How many @ends has room for.
@@ -162,6 +171,10 @@ struct follow {
 	u32		*queue;
 	size_t		num_queue;
 	size_t		room_queue;
+	u32		*open;
+	size_t		num_open;
+	size_t		room_open;
+	size_t		next_open;
 	u64		*ends;
 	size_t		num_ends;
 	size_t		room_ends;
@@ -353,6 +366,7 @@ void follow_free(struct follow *follow)
 	free(follow->edges);
 	free(follow->labels);
 	free(follow->queue);
+	free(follow->open);
 	free(follow->stack);
 	free(follow);
 }
@@ -885,22 +899,28 @@ static void lead_to(struct follow *follow, u32 from, u64 address, const struct s
 		set_returns(follow, from);
 }
 
+static unsigned int entry_size(const struct fact *table)
+{
+	if (table->kind == VALUE_POINTER)
+		return 8;
+	return table->kind == VALUE_TARGET ? 4 : 2;
+}
+
 /* The address that entry @i of a table of jumps leads to; false if that is no code. */
 static bool table_target(const struct follow *follow, const struct fact *table, u32 i, u64 *target)
 {
-	unsigned int size = table->kind == VALUE_TARGET ? 4 : 8;
-	u64 at = table->number + (u64)i * size, left;
-	const u8 *bytes = bytes_at(follow, at, false, &left);
-	s32 offset;
+	unsigned int size = entry_size(table);
+	u64 left, word = 0;
+	const u8 *bytes = bytes_at(follow, table->number + (u64)i * size, false, &left);
 
 	if (!bytes || left < size)
 		return false;
-	if (size == 4) {
-		memcpy(&offset, bytes, 4);
-		*target = (u64)table->number + offset;
-	} else {
-		memcpy(target, bytes, 8);
-	}
+	memcpy(&word, bytes, size);
+	*target = word;
+	if (table->kind == VALUE_TARGET)
+		*target = table->number + (s32)word;
+	else if (table->kind == VALUE_SHORT_TARGET)
+		*target = table->number - (s32)table->count + word;
 	return bytes_at(follow, *target, true, &left);
 }
 
@@ -908,7 +928,8 @@ static bool is_table(struct follow *follow, const struct fact *table)
 {
 	u64 target;
 
-	if (!table->count || table->count > MAX_TABLE)
+	if ((table->kind != VALUE_TARGET && table->kind != VALUE_POINTER) || !table->count ||
+	    table->count > MAX_TABLE)
 		return false;
 	follow->budget -= table->count < follow->budget ? table->count : follow->budget;
 	for (u32 i = 0; i < table->count; i++)
@@ -937,6 +958,22 @@ static void jump_to_labels(struct follow *follow, u32 from, const struct state *
 	}
 }
 
+static bool is_open(const struct fact *table)
+{
+	return table->kind == VALUE_SHORT_TARGET || (table->kind == VALUE_TARGET && !table->count);
+}
+
+/* Block @index ends with a jump by a table whose end is not known. */
+static void add_open(struct follow *follow, u32 index)
+{
+	if (follow->blocks[index].is_open)
+		return;
+	follow->blocks[index].is_open = true;
+	follow->open = grow(follow->open, &follow->room_open, follow->num_open,
+			    sizeof(*follow->open));
+	follow->open[follow->num_open++] = index;
+}
+
 /* An indirect jump, to an address that was loaded, by a table, or to another function */
 static void jump_indirectly(struct follow *follow, u32 from, const struct insn *insn,
 			    const struct state *state)
@@ -954,7 +991,9 @@ static void jump_indirectly(struct follow *follow, u32 from, const struct insn *
 			jump_to_labels(follow, from, state);
 		return;
 	}
-	if (!state_table(state, insn, &table) || !is_table(follow, &table)) {
+	if (state_table(state, insn, &table) && is_open(&table))
+		add_open(follow, from);
+	if (!is_table(follow, &table)) {
 		set_returns(follow, from);
 		return;
 	}
@@ -1106,6 +1145,87 @@ static bool is_sure(struct follow *follow, u32 index)
 	return !group->is_bad && (is_good || follow->blocks[index].guess == GUESS_NONE);
 }
 
+/* Whether a jump may lead to @address, where nothing that is likely does */
+static bool may_lead_to(const struct follow *follow, u64 jump, u64 address)
+{
+	const struct part *part = part_at(follow, address, true);
+
+	return address > jump && address - jump < OPEN_BYTES && follow_is_within(follow, address) &&
+	       !has_bit(part->likely, address - part->vaddr);
+}
+
+/* Guess that block @from leads to @address with @state.  Returns whether a function does. */
+static bool guess_target(struct follow *follow, u32 from, u64 address, const struct state *state)
+{
+	struct block *block = find_block(follow, address);
+	u32 index;
+
+	if (block)
+		return false;
+	block = add_block(follow, address, state);
+	block->guess = follow->blocks[from].guess ?: GUESS_LIKELY;
+	index = block - follow->blocks;
+	run_queue(follow);
+	if (!is_sure(follow, index))
+		return false;
+	join_groups(follow, from, index);
+	block = &follow->blocks[index];
+	add_edge(follow, &block->from, from);
+	if (block->returns)
+		set_returns(follow, from);
+	return true;
+}
+
+/* Find the jump at the end of block @index, and the state before it. */
+static bool find_jump(struct follow *follow, u32 index, u64 *address, struct insn *insn,
+		      struct state *state)
+{
+	*address = follow->blocks[index].start;
+	get_state(&follow->blocks[index], state);
+	while (follow_decode(follow, *address, insn) && insn->kind < INSN_CALL) {
+		state_step(state, insn);
+		*address += insn->length;
+		if (!goes_on(follow, *address))
+			return false;
+	}
+	return insn->kind == INSN_JUMP;
+}
+
+/*
+ * Guess where the jump at the end of block @from leads by a table whose end is not known.  In
+ * hand-written code, one of the first entries leads to what follows the jump, and the next ones
+ * further each.
+ */
+static void guess_table(struct follow *follow, u32 from)
+{
+	u64 jump, target, last;
+	struct insn insn = { };
+	struct fact table;
+	struct state state;
+	u32 i = 0;
+
+	if (!find_jump(follow, from, &jump, &insn, &state) ||
+	    !state_table(&state, &insn, &table) || !is_open(&table))
+		return;
+	last = jump + insn.length;
+	while (follow_decode(follow, last, &insn) && insn.kind == INSN_NOTHING)
+		last += insn.length;
+	while (i < OPEN_ENTRIES && (!table_target(follow, &table, i, &target) || target != last))
+		i++;
+	for (last = jump; i < OPEN_ENTRIES && table_target(follow, &table, i, &target); i++) {
+		if (target <= last || !may_lead_to(follow, jump, target) ||
+		    !guess_target(follow, from, target, &state))
+			break;
+		last = target;
+	}
+}
+
+static void guess_tables(struct follow *follow)
+{
+	while (follow->next_open < follow->num_open && follow->budget)
+		guess_table(follow, follow->open[follow->next_open++]);
+}
+
 /**
  * follow_guess() - follow what may be a function
  * @follow:	From follow_new(), after all that is surer.
@@ -1121,6 +1241,7 @@ bool follow_guess(struct follow *follow, u64 address, enum guess guess)
 
 	/* What is surer comes first. */
 	run_queue(follow);
+	guess_tables(follow);
 	entry = find_block(follow, address);
 	if (follow_is_weak(follow, address)) {
 		make_entry(follow, entry, false);
@@ -1132,6 +1253,7 @@ bool follow_guess(struct follow *follow, u64 address, enum guess guess)
 		return false;
 	index = entry - follow->blocks;
 	run_queue(follow);
+	guess_tables(follow);
 	return is_sure(follow, index);
 }
 

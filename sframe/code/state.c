@@ -294,22 +294,34 @@ static void maybe_move(struct state *state, const struct insn *insn)
 	set_register(state, insn->to, &both);
 }
 
-/* dst += src: the address of a table and one of its offsets make a target. */
+static bool is_offset(const struct fact *value)
+{
+	return value && (value->kind == VALUE_OFFSET || value->kind == VALUE_SHORT);
+}
+
+/* One of the offsets of a table, and the address of the table or another one, make a target. */
+static struct fact target_of(const struct fact *base, const struct fact *offset)
+{
+	struct fact target = { };
+
+	if (!is_offset(offset) || !base || base->kind != VALUE_CONSTANT)
+		return target;
+	target = *offset;
+	if (offset->kind == VALUE_SHORT) {
+		target.kind = VALUE_SHORT_TARGET;
+		target.count = offset->number - base->number;
+	} else {
+		target.kind = base->number == offset->number ? VALUE_TARGET : VALUE_UNKNOWN;
+	}
+	return target;
+}
+
 static void add_register(struct state *state, const struct insn *insn)
 {
 	const struct fact *a = state_register(state, insn->to);
 	const struct fact *b = state_register(state, insn->from);
-	const struct fact *offset = a && a->kind == VALUE_OFFSET ? a : b;
-	const struct fact *base = offset == a ? b : a;
-	struct fact target = { };
+	struct fact target = is_offset(a) ? target_of(b, a) : target_of(a, b);
 
-	if (offset && offset->kind == VALUE_OFFSET && base && base->kind == VALUE_CONSTANT &&
-	    base->number == offset->number)
-		target = (struct fact){
-			.kind = VALUE_TARGET,
-			.number = offset->number,
-			.count = offset->count,
-		};
 	set_register(state, insn->to, &target);
 }
 
@@ -357,6 +369,19 @@ static void load(struct state *state, const struct insn *insn)
 	set_register(state, insn->to, &copy);
 }
 
+/* An entry of a table of offsets whose end is not known */
+static struct fact open_table_at(const struct state *state, const struct memory *memory)
+{
+	const struct fact *base = state_register(state, memory->base);
+	struct fact table = sum(base, memory->offset);
+
+	if (table.kind != VALUE_CONSTANT || memory->index == GPR_NONE || !memory->is_known ||
+	    memory->scale != memory->size)
+		return (struct fact){ };
+	table.kind = memory->size == 4 ? VALUE_OFFSET : VALUE_SHORT;
+	return table;
+}
+
 /* What a comparison has bounded, or an entry of a table of offsets */
 static void load_part(struct state *state, const struct insn *insn)
 {
@@ -370,6 +395,8 @@ static void load_part(struct state *state, const struct insn *insn)
 		value = below(known->count);
 	else if (memory->size == 4)
 		value = table_at(state, memory, 4, VALUE_OFFSET);
+	if (value.kind == VALUE_UNKNOWN && (memory->size == 2 || memory->size == 4))
+		value = open_table_at(state, memory);
 	set_register(state, insn->to, &value);
 }
 
@@ -450,12 +477,13 @@ static void apply_effects(struct state *state, const struct insn *insn)
 			set_register(state, reg, NULL);
 }
 
-/* An address, or a bounded number times a factor or plus another one */
+/* An address, a bounded number times a factor or plus another one, or a target */
 static struct fact loaded_address(const struct state *state, const struct memory *memory)
 {
 	const struct fact *index = state_register(state, memory->index);
 	const struct fact *base = state_register(state, memory->base);
 	bool small = memory->offset >= 0 && memory->offset < MAX_TABLE;
+	struct fact table;
 
 	if (memory->is_known && memory->base == GPR_NONE && !memory->offset && is_below(index))
 		return (struct fact){
@@ -465,6 +493,10 @@ static struct fact loaded_address(const struct state *state, const struct memory
 		};
 	if (memory->is_known && memory->index == GPR_NONE && small && is_below(base))
 		return below(base->count + memory->offset);
+	if (memory->is_known && memory->scale == 1 && is_offset(index)) {
+		table = sum(base, memory->offset);
+		return target_of(&table, index);
+	}
 	return address_of(state, memory);
 }
 
@@ -719,16 +751,18 @@ static bool has_return_address(const struct state *state)
 bool state_fp_saved(const struct state *state)
 {
 	const struct fact *sp = state_register(state, GPR_SP), *fp = state_register(state, GPR_BP);
+	u8 place;
 
 	if (find(state, PLACE_CALLER, 0))
 		return true;
 	if (!sp || is_address(fp) || is_same(&entry_fp, fp))
 		return false;
+	place = sp->kind == VALUE_CFA ? PLACE_CFA : PLACE_ALIGNED;
 	for (u32 i = 0; i < state->num_facts; i++) {
 		const struct fact *slot = &state->facts[i];
 
-		if (slot->place == (sp->kind == VALUE_CFA ? PLACE_CFA : PLACE_ALIGNED) &&
-		    slot->where >= sp->number && is_same(&entry_fp, slot))
+		if (slot->place != PLACE_REGISTER && is_same(&entry_fp, slot) &&
+		    (slot->place != place || slot->where >= sp->number))
 			return true;
 	}
 	return false;
@@ -774,7 +808,7 @@ bool state_constant(const struct state *state, const struct insn *insn, u64 *add
  * state_table() - find the table of an indirect jump's targets
  * @state:	The state before the jump.
  * @insn:	The jump.
- * @table:	Set to a value of VALUE_TARGET or VALUE_POINTER.
+ * @table:	Set to a value of VALUE_TARGET, VALUE_SHORT_TARGET or VALUE_POINTER.
  *
  * Return: whether there is one.
  */
@@ -786,7 +820,8 @@ bool state_table(const struct state *state, const struct insn *insn, struct fact
 		*table = *target;
 	else
 		*table = table_at(state, &insn->memory, WORD, VALUE_POINTER);
-	return table->kind == VALUE_TARGET || table->kind == VALUE_POINTER;
+	return table->kind == VALUE_TARGET || table->kind == VALUE_SHORT_TARGET ||
+	       table->kind == VALUE_POINTER;
 }
 
 /* Registers in the order in which walks know them: the first two in each frame */

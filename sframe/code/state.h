@@ -16,6 +16,8 @@ enum value_kind {
 	VALUE_BELOW,		/* an unsigned number below @count, times @number */
 	VALUE_OFFSET,		/* one of the @count offsets of the table at address @number */
 	VALUE_TARGET,		/* that table's address and such an offset */
+	VALUE_SHORT,		/* one of the 2-byte offsets of the table at address @number */
+	VALUE_SHORT_TARGET,	/* such an offset and the address that is @count before the table */
 	VALUE_POINTER,		/* one of the @count words of the table at address @number */
 	VALUE_OUTERMOST,	/* no return address, but what a program starts with */
 };

@@ -619,6 +619,52 @@ parts_may_change_the_frame_pointer() {
 	[ "$(grep -c ' 17 bytes  *1 rows, followed$' "$OUT/followed/out")" = 1 ]
 }
 
+# Nothing says how many entries the tables have, but they lead to what follows the jumps; after h's
+# jump, the frame is not undone.
+jumps_by_tables_without_an_end_are_followed() {
+	make_shapes tables <<-'END'
+		.globl _start
+		_start: .cfi_startproc
+			ret
+			.cfi_endproc
+			.p2align 4
+		f:	push %rbx
+			lea f(%rip), %rcx
+			lea shorts(%rip), %rax
+			movzwl (%rax, %rdi, 2), %edi
+			add %rcx, %rdi
+			jmp *%rdi
+		1:	pop %rbx
+			ret
+			.byte 0x06
+		2:	xor %eax, %eax
+			pop %rbx
+			ret
+			.p2align 4
+		g:	push %rbx
+			lea longs(%rip), %rax
+			movslq 4(%rax, %rdi, 4), %rdi
+			lea 4(%rax, %rdi), %rdi
+			jmp *%rdi
+		3:	pop %rbx
+			ret
+			.p2align 4
+		h:	push %rbx
+			lea bad(%rip), %rax
+			movslq (%rax, %rdi, 4), %rdi
+			add %rax, %rdi
+			jmp *%rdi
+		4:	ret
+		.section .rodata
+		shorts:	.short 0, 1b - f, 2b - f, 0
+		longs:	.long 0, 3b - (longs + 4), 0
+		bad:	.long 0, 4b - bad, 0
+	END
+	rows_gained tables 52
+	dump_rows tables
+	[ "$(grep -c '  sp+16  *\[cfa-8\]  *=$' "$OUT/followed/out")" = 3 ]
+}
+
 # Not aligned, and nothing calls it, but a pointer leads there.
 functions_behind_pointers_are_followed() {
 	make_shapes pointers -pie --no-dynamic-linker <<-'END'
@@ -797,6 +843,7 @@ followed_cases() {
 	try code-callees callers_have_rows_by_what_callees_save
 	try code-last-calls last_calls_end_functions
 	try code-parts parts_may_change_the_frame_pointer
+	try code-tables jumps_by_tables_without_an_end_are_followed
 	try code-pointers functions_behind_pointers_are_followed
 	try code-plts plts_of_all_linkers_are_followed
 	try code-older-tables tables_of_an_older_tool_are_made_anew
