@@ -29,7 +29,7 @@ does not fail the run. Three such cases do, and one that dev/unstable has alread
 called unstable are added there, and both logs are kept in .build/unstable. What crashes, makes
 the kernel complain or takes too long, host suites and KUnit do not run again, and neither does
 anything after `--`. But a suite whose guest was lost to the emulator, as vm/run proves from the
-kernel log, runs once more, and its first run does not count.
+kernel log or from outside, runs once more, and its first run does not count.
 
 Output: a table on standard output, with seconds of real time and of CPU time; the
 failed suites with the cases that they call "not ok" and what these printed before

@@ -12,8 +12,8 @@ If a guest does not end in time, the log also has what its processes wait for; t
 `registers` beside it has the registers of each CPU. Before its command a guest measures how fast
 the machine is; on a slow one --timeout is stretched, to six times at most, and LINUX_STACKS_SLOW
 tells the command by how much, in percent. With --icount nothing is stretched. If the emulator
-itself crashes while a guest boots, the guest is booted again, twice at most. A guest that is lost
-to the emulator later is called so.
+itself crashes while a guest boots, or loses the interrupt of a CPU's timer, the guest is booted
+again, twice at most. A guest that is lost to the emulator later is called so, and ended.
 
 Exit status: that of the command (128 + N when signal N ended it), or
     2    usage, or this machine cannot do it (kernel not built, no QEMU)
@@ -49,6 +49,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import splat
+import watch
 
 HERE = Path(__file__).resolve().parent
 REPO = HERE.parent
@@ -341,6 +342,10 @@ class Pump:
         self.deadline = self.start + (guest.timeout or math.inf)
         self.boot_deadline = self.start + guest.boot_seconds
         self.wake_read, self.wake_write = os.pipe()
+        self.watch = watch.Watch(guest.args.smp)
+        # KVM has no such fault, and a stopped clock no real time.
+        watched = guest.accel == "tcg" and not guest.args.icount
+        self.next_look = self.start + watch.LOOK_SECONDS if watched else math.inf
 
     def run(self) -> Outcome:
         os.set_blocking(self.wake_write, False)
@@ -373,11 +378,17 @@ class Pump:
         """Ends when QEMU has closed all channels, at the deadline, or on a signal."""
         channels = self.guest.channels
         readers = {channels[name].fileno(): name for name in channels if name not in ("size", "monitor")}
-        sources = [*readers, self.wake_read]
+        monitor = channels["monitor"].fileno()
+        sources = [*readers, self.wake_read, monitor]
         if "tty" in channels:
             sources.append(0)
         while readers:
-            left = min(self.deadline, self.boot_deadline) - time.monotonic()
+            now = time.monotonic()
+            if self.next_look <= now:
+                self.next_look = now + watch.LOOK_SECONDS
+                with contextlib.suppress(OSError):
+                    channels["monitor"].sendall(watch.questions(self.guest.args.smp))
+            left = min(self.deadline, self.boot_deadline) - now
             if left <= 0:
                 self.outcome.timed_out = self.deadline <= self.boot_deadline
                 if not self.outcome.timed_out:
@@ -385,12 +396,16 @@ class Pump:
                     self.outcome.complaint = \
                         f"its command had not begun after {self.guest.boot_seconds:g} seconds"
                 return
+            left = min(left, self.next_look - now)
             ready, _, _ = select.select(sources, [], [], None if left == math.inf else left)
             if self.outcome.interrupted:
                 return
             for fd in ready:
                 if fd == 0:
                     self.feed(sources)
+                elif fd == monitor:
+                    if self.listen(sources, monitor):
+                        return
                 elif fd in readers and not self.forward(fd, readers[fd]):
                     del readers[fd]
                     sources.remove(fd)
@@ -402,6 +417,18 @@ class Pump:
             self.guest.channels["tty"].sendall(data)
         else:
             sources.remove(0)
+
+    def listen(self, sources: list[int], monitor: int) -> bool:
+        """Whether what the monitor says proves that the emulator has lost the guest."""
+        try:
+            data = os.read(monitor, 65536)
+        except ConnectionResetError:
+            data = b""
+        if not data:
+            sources.remove(monitor)
+        self.outcome.complaint = self.watch.answer(data)
+        self.outcome.stuck = bool(self.outcome.complaint)
+        return self.outcome.stuck
 
     def forward(self, fd: int, name: str) -> bool:
         """Pass on one piece; False at the end of the channel."""
@@ -537,9 +564,9 @@ def emulators_fault(guest: Guest, outcome: Outcome, rules: splat.Rules) -> str:
     CPUs after each. QEMU drops what it has translated of that code before it stores the byte.
     Another emulated CPU that translates in between keeps the breakpoint, runs into it when
     nobody expects it any more, and the kernel stops with "Oops: int3". Or a CPU's timer never
-    fires and what waits for it sleeps for ever. Or the kernel moves a PCI device's registers
-    while another emulated CPU looks at QEMU's map of them, and QEMU breaks an assertion. On a
-    loaded machine one boot of a hundred ends so.
+    fires and what waits for it sleeps for ever, which watch.py finds. Or the kernel moves a PCI
+    device's registers while another emulated CPU looks at QEMU's map of them, and QEMU breaks an
+    assertion. On a loaded machine one boot of a hundred ends so.
     """
     if guest.accel == "kvm" or outcome.began or outcome.interrupted or outcome.timed_out:
         return ""
@@ -582,6 +609,8 @@ def judge(guest: Guest, outcome: Outcome, rules: splat.Rules) -> int:
     if outcome.status is None:
         if guest.accel != "kvm" and met_removed_breakpoint(log, splats):
             say(f"guest: lost to the emulator: {LOST_TO_EMULATOR}")
+        elif outcome.stuck and outcome.began and not splats:
+            say(f"guest: lost to the emulator: {outcome.complaint}")
         else:
             say("guest: lost, no exit status came back"
                 + (f": {outcome.complaint}" if outcome.complaint else ""))

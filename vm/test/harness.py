@@ -41,6 +41,7 @@ sys.path[:0] = [str(VM), str(REPO / "test")]
 import run as runner  # noqa: E402 (vm/run.py)
 import splat  # noqa: E402
 import tap  # noqa: E402
+import watch  # noqa: E402
 
 BOOT_SECONDS = 60  # a guest on a busy machine; a whole run takes about 3 s
 JOBS = 2
@@ -461,9 +462,10 @@ def stand_in(qemu: str):
             yield args, messages, lambda: len(count.read_text().split())
 
 
-# Among the arguments of -chardev are the descriptor of the status and the file of the log.
+# Among the arguments of -chardev are the descriptors of status and monitor and the file of the log.
 CHANNELS = """for a; do case $a in
 socket,id=status,fd=*) fd=${a##*=} ;;
+socket,id=monitor,fd=*) monitor=${a##*=} ;;
 file,id=console,path=*) log=${a##*=} ;;
 esac; done"""
 SUCCEED = "printf 'begin 100\\nexit 0 taint 0\\n' >&$fd"
@@ -521,6 +523,49 @@ def a_guest_lost_to_the_emulator_is_called_so() -> None:
             expect_in(what, f"vm/run: guest: {words}", messages.getvalue())
 
 
+def a_cpu_that_does_not_wake_is_lost_to_the_emulator() -> None:
+    begin, oops = "echo begin 100 >&$fd", "echo 'BUG: soft lockup' >$log"
+
+    def boot_with(before: str = begin, flags: int = 0x246, halted: int = 1, lvt: int = 0xec,
+                  initial: str = "100", current: int = 0, irr: str = "(none)") -> tuple[int, int, str]:
+        answer = f"""dumping local APIC state for CPU 0
+LVTT\t 0x{lvt:08x} active-hi edge  one-shot  Fixed  (vec 236)
+Timer\t DCR=0x3 (divide by 16) initial_count = {initial} current_count = {current}
+ISR\t (none)
+IRR\t {irr}
+
+APR 0x00 TPR 0x10 DFR 0x0f LDR 0x00 PPR 0x10
+(qemu) info registers -a
+
+CPU#0
+RIP=ffffffff816f991f RFL={flags:08x} [-] CPL=0 II=0 A20=1 SMM=0 HLT={halted}
+ES =0000 0000000000000000
+(qemu) """.replace("\n", "\r\n")
+        monitor = f"""while read -r -u $monitor line; do
+case $line in *registers*) echo "{answer}" >&$monitor ;; esac
+done"""
+        with stand_in(f"{CHANNELS}\n{before}\n{monitor}") as (args, messages, starts), \
+                patched(watch, "LOOK_SECONDS", 0.05), patched(runner, "MONITOR_SECONDS", 0.1):
+            args.timeout = 2
+            guest, outcome = runner.run_guest(args, "tcg", rules())
+            return runner.judge(guest, outcome, rules()), starts(), messages.getvalue()
+
+    for what, words, fields in (("timer", "its timer has run out after 100 counts", {}),
+                                ("interrupt", "it has not taken interrupt 251",
+                                 {"current": 7, "irr": "251 (level)"})):
+        status, starts, messages = boot_with(**fields)
+        expect(what, (status, starts), (runner.EXIT_LOST, 1))
+        expect_in(what, f"lost to the emulator: CPU 0 sleeps at ffffffff816f991f, and {words}", messages)
+    expect("before its command", boot_with(before="")[:2], (runner.EXIT_LOST, runner.BOOTS))
+    for what, fields in (("timer runs", {"current": 7}), ("timer is masked", {"lvt": 0x100ec}),
+                         ("timer is stopped", {"initial": "0"}), ("no interrupts", {"flags": 0x46}),
+                         ("CPU works", {"halted": 0}), ("timer works", {"initial": "$((++n))"})):
+        expect(what, boot_with(**fields)[:2], (runner.EXIT_TIMEOUT, 1))
+    status, starts, messages = boot_with(before=f"{begin}; {oops}")
+    expect("a splat before", (status, starts), (runner.EXIT_LOST, 1))
+    expect_in("a splat before", "vm/run: guest: lost, no exit status came back", messages)
+
+
 def limits_grow_on_a_slow_machine() -> None:
     late = "sleep 1.5; echo exit 0 taint 0 >&$fd"
     for begin, status in (("begin 100", None), ("begin 300", 0)):
@@ -553,6 +598,7 @@ def kvm_is_used_only_where_it_boots() -> None:
 MAIN_THREAD: dict[str, Case] = {function.__name__: function for function in (
     kvm_is_used_only_where_it_boots, a_guest_lost_to_the_emulator_boots_again,
     a_guest_lost_to_the_emulator_is_called_so,
+    a_cpu_that_does_not_wake_is_lost_to_the_emulator,
     limits_grow_on_a_slow_machine)}
 PRINTING = threading.Lock()
 
