@@ -36,9 +36,10 @@ enum format {
 
 /*
  * Grows with what the tool's tables have; sframe cache makes older ones anew.  1: followed code;
- * 2: callers by what their callees save.
+ * 2: callers by what their callees save; 3: parts that change the frame pointer; 4: registers that
+ * parts keep.
  */
-#define SFRAME_NOTE_MAKER	3
+#define SFRAME_NOTE_MAKER	4
 
 /* sframe_note::flags: the object was not one of the system's; see cache_look(). */
 #define SFRAME_NOTE_OUTSIDE	0x1

@@ -64,6 +64,8 @@ struct part {
  * @callers:	The last of the calls that lead there, likewise.
  * @group:	Another block of the same group, or itself: see group_of().
  * @labels:	Of a group: an index of labels, or NONE.
+ * @writes:	Of a group: the registers that it may change, of those that functions need not keep.
+ * @assumed:	Those that the function which the block calls may change, when it was followed.
  * @is_entry:	A function begins there.
  * @fp_saved:	Of an entry: all that lead there have saved the frame pointer.
  * @guess:	How sure it is that some way leads there.
@@ -85,6 +87,8 @@ struct block {
 	u32		callers;
 	u32		group;
 	u32		labels;
+	u16		writes;
+	u16		assumed;
 	bool		is_entry;
 	bool		fp_saved;
 	enum guess	guess;
@@ -680,6 +684,7 @@ static void join_groups(struct follow *follow, u32 index, u32 other)
 	group->is_good |= joined->is_good;
 	group->is_framed |= joined->is_framed;
 	group->is_tail |= joined->is_tail;
+	group->writes |= joined->writes;
 	if (group->labels == NONE) {
 		group->labels = joined->labels;
 	} else if (joined->labels != NONE) {
@@ -688,6 +693,22 @@ static void join_groups(struct follow *follow, u32 index, u32 other)
 		follow->labels[group->labels].next = follow->labels[joined->labels].next;
 		follow->labels[joined->labels].next = next;
 	}
+}
+
+/* Nobody knows what the functions that @index belongs to do. */
+static void set_bad(struct follow *follow, u32 index)
+{
+	struct block *group = group_of(follow, index);
+
+	group->is_bad = true;
+	group->writes = CALLER_SAVED;
+}
+
+/* Block @index leaves for code that is not followed. */
+static void leave_for_elsewhere(struct follow *follow, u32 index)
+{
+	group_of(follow, index)->writes = CALLER_SAVED;
+	set_returns(follow, index);
 }
 
 /* Block @index loads the address of @target, to which it may jump later. */
@@ -805,12 +826,10 @@ static bool is_conflict(const struct state *state, const struct state *other)
 /* Function @from goes on in another one, or beyond the limits.  It must have left its frame. */
 static void leave_function(struct follow *follow, u32 from, const struct state *state)
 {
-	struct block *group = group_of(follow, from);
-
 	if (state_is_left(state))
-		group->is_tail = true;
+		group_of(follow, from)->is_tail = true;
 	else if (state_has_cfa(state))
-		group->is_bad = true;
+		set_bad(follow, from);
 }
 
 /* Merge @state, of a way that is as certain as @block, into the block's. */
@@ -865,12 +884,12 @@ static void lead_to(struct follow *follow, u32 from, u64 address, const struct s
 	if (!block && !follow_is_within(follow, address)) {
 		if (!is_weak && !follow->blocks[from].is_weak)
 			leave_function(follow, from, state);
-		set_returns(follow, from);
+		leave_for_elsewhere(follow, from);
 		return;
 	}
 	if (!block && is_surer(follow, address, guess)) {
 		/* Amid a block, whose state there is not known here */
-		group_of(follow, from)->is_bad = true;
+		set_bad(follow, from);
 		return;
 	}
 	if (!block) {
@@ -885,7 +904,7 @@ static void lead_to(struct follow *follow, u32 from, u64 address, const struct s
 		if (!is_weak)
 			enter_again(follow, block, guess, state_fp_saved(state));
 	} else if (is_refuted(follow, from, block, state)) {
-		group_of(follow, from)->is_bad = true;
+		set_bad(follow, from);
 		return;
 	} else if (guess > block->guess) {
 		/* What is surer does not depend on it. */
@@ -947,7 +966,7 @@ static void jump_to_labels(struct follow *follow, u32 from, const struct state *
 
 	/* They are noted for the first function that loads them. */
 	if (first == NONE)
-		set_returns(follow, from);
+		leave_for_elsewhere(follow, from);
 	while (at != NONE && follow->budget) {
 		follow->budget--;
 		target = follow->labels[at].target;
@@ -994,7 +1013,7 @@ static void jump_indirectly(struct follow *follow, u32 from, const struct insn *
 	if (state_table(state, insn, &table) && is_open(&table))
 		add_open(follow, from);
 	if (!is_table(follow, &table)) {
-		set_returns(follow, from);
+		leave_for_elsewhere(follow, from);
 		return;
 	}
 	for (u32 i = 0; i < table.count && follow->budget; i++) {
@@ -1025,12 +1044,17 @@ static void follow_call(struct follow *follow, u32 from, const struct insn *insn
 			       enter(follow, insn->target, follow->blocks[from].guess,
 				     state_fp_saved(state)) : NULL;
 
+	const u16 writes = callee ? group_of(follow, callee - follow->blocks)->writes :
+				    CALLER_SAVED;
+
+	group_of(follow, from)->writes |= writes;
+	follow->blocks[from].assumed |= writes;
 	if (callee)
 		add_edge(follow, &callee->callers, from);
 	if ((callee && !callee->returns) || is_end(follow, insn) ||
 	    is_after_last_call(follow, next, state))
 		return;
-	state_step(state, insn);
+	state_call(state, writes);
 	lead_to(follow, from, next, state, true);
 }
 
@@ -1064,7 +1088,7 @@ static bool leave_block(struct follow *follow, u32 from, const struct insn *insn
 		if (state_is_left(state) && !insn->value)
 			group_of(follow, from)->is_good = true;
 		else
-			group_of(follow, from)->is_bad = true;
+			set_bad(follow, from);
 		set_returns(follow, from);
 		return true;
 	case INSN_STOP:
@@ -1105,7 +1129,7 @@ static void follow_block(struct follow *follow, u32 index)
 		if (!follow_decode(follow, address, &insn) ||
 		    !follow_is_within(follow, address + insn.length - 1)) {
 			/* Nobody knows what happens there. */
-			group_of(follow, index)->is_bad = true;
+			set_bad(follow, index);
 			set_returns(follow, index);
 			return;
 		}
@@ -1117,6 +1141,7 @@ static void follow_block(struct follow *follow, u32 index)
 			take_label(follow, index, insn.memory.offset);
 		if (insn_saves(&insn))
 			group_of(follow, index)->is_framed = true;
+		group_of(follow, index)->writes |= insn.writes & CALLER_SAVED;
 		state_step(&state, &insn);
 		address += insn.length;
 		if (may_begin(follow, index, &insn, address)) {
@@ -1134,6 +1159,52 @@ static void run_queue(struct follow *follow)
 {
 	while (follow->num_queue && follow->budget)
 		follow_block(follow, follow->queue[--follow->num_queue]);
+}
+
+/* The functions that one of these ways comes from change what @writes has. */
+static bool spread_writes(struct follow *follow, u32 ways, u16 writes)
+{
+	bool changed = false;
+
+	for (u32 at = ways; at != NONE && follow->budget; at = follow->edges[at].next) {
+		struct block *group = group_of(follow, follow->edges[at].block);
+
+		follow->budget--;
+		changed |= writes & ~group->writes;
+		group->writes |= writes;
+	}
+	return changed;
+}
+
+/*
+ * Hand-written code keeps values in such registers while it calls parts of itself that leave
+ * them alone.  Find what each function changes by itself, by those that it calls and by those
+ * that it jumps to, and follow again what went on from a call and took it to change less.
+ */
+static void find_writes(struct follow *follow)
+{
+	bool changed = true;
+
+	while (changed && follow->budget) {
+		changed = false;
+		for (u32 i = 0; i < follow->num_blocks; i++) {
+			u16 writes = group_of(follow, i)->writes;
+
+			changed |= spread_writes(follow, follow->blocks[i].callers, writes);
+			changed |= spread_writes(follow, follow->blocks[i].from, writes);
+		}
+	}
+	for (u32 i = 0; i < follow->num_blocks; i++) {
+		u16 writes = group_of(follow, i)->writes;
+
+		for (u32 at = follow->blocks[i].callers; at != NONE; at = follow->edges[at].next) {
+			struct block *caller = &follow->blocks[follow->edges[at].block];
+
+			if (writes & ~caller->assumed)
+				queue_block(follow, caller);
+			caller->assumed |= writes;
+		}
+	}
 }
 
 static bool is_sure(struct follow *follow, u32 index)
@@ -1296,7 +1367,8 @@ bool follow_run(struct follow *follow)
 
 	/*
 	 * A block that begins amid another was not there when that was followed, so follow all
-	 * once more until no state changes.  What groups do counts by the last states only.
+	 * once more until no state changes.  What groups do counts by the last states only, but
+	 * for the registers that they change.
 	 */
 	do {
 		run_queue(follow);
@@ -1309,6 +1381,7 @@ bool follow_run(struct follow *follow)
 		}
 		for (u32 i = 0; i < count && follow->budget; i++)
 			follow_block(follow, i);
+		find_writes(follow);
 	} while ((follow->num_queue || follow->num_blocks != count) && follow->budget);
 	find_called(follow);
 	return follow->budget || !follow->num_blocks;

@@ -196,6 +196,12 @@ static void overwrite(struct state *state, const struct fact *address, u32 size)
 	}
 }
 
+/* Whether a walk may need the value */
+static bool is_worth_keeping(const struct fact *fact)
+{
+	return fact->kind == VALUE_ENTRY || fact->kind == VALUE_CFA || fact->kind == VALUE_ALIGNED;
+}
+
 static void store(struct state *state, const struct fact *address, const struct fact *value)
 {
 	struct fact copy = value ? *value : (struct fact){ };
@@ -203,8 +209,7 @@ static void store(struct state *state, const struct fact *address, const struct 
 	u8 place;
 
 	overwrite(state, address, WORD);
-	/* Only what may be loaded again for the walk is worth a place. */
-	if (copy.kind != VALUE_ENTRY && copy.kind != VALUE_CFA && copy.kind != VALUE_ALIGNED)
+	if (!is_worth_keeping(&copy))
 		return;
 	if (slot_at(address, &place, &where))
 		note(state, place, where, &copy);
@@ -441,8 +446,13 @@ static void enter(struct state *state, s64 locals)
 	move_stack(state, -locals);
 }
 
-/* The function called keeps what the ABI says, and the stack above its return address. */
-static void call(struct state *state)
+/**
+ * state_call() - the state after a call
+ * @state:	The state before it; changed to that after it.
+ * @writes:	Which of the registers that functions need not keep the function called may change,
+ *		a bit each.  It keeps what the ABI says, and the stack above its return address.
+ */
+void state_call(struct state *state, u16 writes)
 {
 	const struct fact *sp = state_register(state, GPR_SP);
 	s64 top = sp ? sp->number : 0;
@@ -451,7 +461,8 @@ static void call(struct state *state)
 	for (u32 i = 0; i < state->num_facts;) {
 		const struct fact *fact = &state->facts[i];
 
-		if ((fact->place == PLACE_REGISTER && CALLER_SAVED & 1 << fact->where) ||
+		if ((fact->place == PLACE_REGISTER && CALLER_SAVED & 1 << fact->where &&
+		     (writes & 1 << fact->where || !is_worth_keeping(fact))) ||
 		    fact->place >= PLACE_PART ||
 		    (sp && fact->place == place && fact->where < top))
 			forget_at(state, i);
@@ -592,7 +603,7 @@ void state_step(struct state *state, const struct insn *insn)
 		enter(state, insn->value);
 		break;
 	case INSN_CALL:
-		call(state);
+		state_call(state, CALLER_SAVED);
 		break;
 	case INSN_OTHER:
 	case INSN_BRANCH:

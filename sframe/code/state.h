@@ -65,6 +65,7 @@ struct state {
 
 void state_enter(struct state *state, bool fp_saved);
 void state_start(struct state *state);
+void state_call(struct state *state, u16 writes);
 void state_step(struct state *state, const struct insn *insn);
 void state_branch(struct state *state, const struct insn *insn, bool taken);
 bool state_meet(struct state *state, const struct state *other);

@@ -665,6 +665,78 @@ jumps_by_tables_without_an_end_are_followed() {
 	[ "$(grep -c '  sp+16  *\[cfa-8\]  *=$' "$OUT/followed/out")" = 3 ]
 }
 
+# Hand-written code keeps its stack pointer in a register that functions may change, but no part
+# that it calls does.  The others are bad: their callees, those that these call or jump to, the
+# kernel, and code that nobody knows may change it.
+registers_that_parts_keep_are_known() {
+	make_shapes kept <<-'END'
+		.macro frame part
+			mov %rsp, %rcx
+			and $-64, %rsp
+			sub $64, %rsp
+			call \part
+			mov %rcx, %rsp
+			ret
+		.endm
+		.globl _start
+		_start: .cfi_startproc
+			call good
+			call bad1
+			call bad2
+			call bad3
+			call bad4
+			call bad5
+			call bad6
+			ret
+			.cfi_endproc
+		good:	frame keeps
+		bad1:	frame calls
+		bad2:	frame jumps
+		bad3:	frame enters
+		bad4:	frame leaves
+		bad5:	frame loops
+		bad6:	frame *%rdx
+		keeps:	push %rcx
+			lea 1(%rcx), %eax
+			call inner
+			pop %rdx
+			jmp inner
+		inner:	test %edi, %edi
+			je 1f
+			xor %r8d, %r8d
+			call keeps
+		1:	ret
+		calls:	call changes
+			ret
+		changes: inc %ecx
+			ret
+		jumps:	test %edi, %edi
+			jne changes
+			ret
+		enters:	mov $39, %eax
+			syscall
+			ret
+		leaves:	jmp *%rsi
+		loops:	test %edi, %edi
+			je 1f
+			dec %edi
+			call loops
+			call last
+		1:	ret
+		last:	test %edi, %edi
+			jne 2f
+			ret
+		2:	call loops
+			pop %rcx
+			push %rcx
+			ret
+	END
+	# good, and the parts but for the one that jumps away
+	rows_gained kept 99
+	dump_rows kept
+	[ "$(grep -c '  rcx+8  *\[cfa-8\]  *=$' "$OUT/followed/out")" = 1 ]
+}
+
 # Not aligned, and nothing calls it, but a pointer leads there.
 functions_behind_pointers_are_followed() {
 	make_shapes pointers -pie --no-dynamic-linker <<-'END'
@@ -844,6 +916,7 @@ followed_cases() {
 	try code-last-calls last_calls_end_functions
 	try code-parts parts_may_change_the_frame_pointer
 	try code-tables jumps_by_tables_without_an_end_are_followed
+	try code-kept registers_that_parts_keep_are_known
 	try code-pointers functions_behind_pointers_are_followed
 	try code-plts plts_of_all_linkers_are_followed
 	try code-older-tables tables_of_an_older_tool_are_made_anew
