@@ -44,8 +44,8 @@ enum unwind_user_access {
  *			  the code keeps no frame pointer.
  * @UNWIND_USER_NO_RULE:  A table describes the function but has no rule for the
  *			  instruction.
- * @UNWIND_USER_NO_REGISTER: The rule needs a register whose value is known only in the
- *			  innermost frame.
+ * @UNWIND_USER_NO_REGISTER: The rule needs a register that the functions which the frame
+ *			  has called have changed, or that is not known above a signal frame.
  * @UNWIND_USER_FAULT:	  The walk could not read memory that it needed.
  * @UNWIND_USER_CORRUPT:  The stack contradicts the table.
  * @UNWIND_USER_NO_STACK: The task is a kernel thread or has no mm, or the CPU was in a mode

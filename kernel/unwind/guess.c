@@ -116,6 +116,8 @@ bool unwind_user_step_interrupted(struct unwind_user_walk *walk, unsigned long i
 	u64 ra;
 
 	walk->fp_saved = false;
+	walk->regs = NULL;
+	walk->sigframe = 0;
 	if (unwind_is_code(&walk->code, ip)) {
 		unwind_user_step(walk, ip, sp, fp);
 		walk->low = sp;
@@ -148,6 +150,7 @@ bool unwind_user_next_signal(struct unwind_user_walk *walk)
 	if (!walk->exact)
 		return true;
 	walk->sigframe = from;
+	walk->own = true;
 	return unwind_user_leave_trampoline(walk);
 }
 
@@ -392,7 +395,7 @@ static bool unwind_user_next_at_entry(struct unwind_user_walk *walk)
  */
 bool unwind_user_guess(struct unwind_user_walk *walk)
 {
-	if (walk->regs && arch_unwind_user_at_entry(walk->regs) &&
+	if (unwind_user_is_innermost(walk) && arch_unwind_user_at_entry(walk->regs) &&
 	    unwind_user_next_at_entry(walk))
 		return true;
 	/*

@@ -31,12 +31,17 @@
 /* Maximum number of times that a deferred walk looks at files and begins again */
 #define UNWIND_USER_LOOKS	4
 
-/* Read the stack word at @from.  In a resident walk, page faults are disabled. */
+/*
+ * Read the stack word at @from.  In a resident walk, page faults are disabled; where a register
+ * that callees may have changed leads, too.
+ */
 int unwind_user_read_word(const struct unwind_user_walk *walk, u64 *value, unsigned long from)
 {
 	u32 narrow = 0;
 	int ret;
 
+	if (unlikely(walk->supposed))
+		return unwind_read_resident(value, from, sizeof(*value)) ? 0 : -EFAULT;
 	if (likely(walk->word == sizeof(u64)))
 		return get_user(*value, (u64 __user *)from);
 	ret = get_user(narrow, (u32 __user *)from);
@@ -85,10 +90,14 @@ void unwind_user_step(struct unwind_user_walk *walk, unsigned long ip, unsigned 
 	walk->fp = fp;
 	walk->by_fp = false;
 	walk->exact = false;
-	walk->regs = NULL;
-	walk->sigframe = 0;
+	walk->own = false;
+	walk->supposed = 0;
 }
 
+/*
+ * Code that keeps its frame in a register while it calls relies on its callees to keep that.  The
+ * walk does not know whether they have: the caller has to check what comes of it.
+ */
 static int unwind_user_get_register(struct unwind_user_walk *walk,
 				    unsigned int reg, u64 *value)
 {
@@ -102,6 +111,11 @@ static int unwind_user_get_register(struct unwind_user_walk *walk,
 	}
 	if (reg >= SFRAME_BASE_CFA)
 		return -ENODATA;
+	if (!walk->own) {
+		if (walk->switches || walk->scanned)
+			return -ENODATA;
+		walk->supposed |= BIT(reg);
+	}
 	if (walk->regs) {
 		*value = arch_unwind_user_register(walk->regs, reg);
 		return 0;
@@ -222,11 +236,33 @@ static bool unwind_user_may_lead_to(const struct unwind_user_walk *walk,
 	return walk->switches < UNWIND_USER_SWITCHES;
 }
 
-/* Whether the return address @ip that a row yields is one.  @check: look at its code. */
+/*
+ * Whether a register that callees may have changed may lead to @cfa: further up, or to another
+ * stack.  On this one, frames of calls that have ended have return addresses as well.
+ */
+static bool unwind_user_may_suppose(const struct unwind_user_walk *walk,
+				    const struct sframe_row *row, unsigned long cfa)
+{
+	struct unwind_range stack;
+
+	if (row->signal)
+		return false;
+	return cfa > walk->sp || (unwind_find_mapping(&stack, walk->sp - walk->word, false) &&
+				  !unwind_in_range(&stack, cfa - walk->word));
+}
+
+/*
+ * Whether the return address @ip that a row yields is one.  @check: look at its code.  Where the
+ * row has used a register that callees may have changed, only a call is evidence enough.
+ */
 static bool unwind_user_is_return(struct unwind_user_walk *walk, unsigned long ip, bool check)
 {
+	unsigned long target;
+
 	if (!ip)
 		return false;
+	if (walk->supposed)
+		return unwind_call_before(&walk->code, ip, &target) > UNWIND_CALL_UNKNOWN;
 	if (check)
 		return unwind_user_may_return(walk, ip);
 	return sframe_is_at(&walk->tables, ip - 1) || unwind_is_code(&walk->code, ip - 1) ||
@@ -242,6 +278,7 @@ static int unwind_user_apply(struct unwind_user_walk *walk, const struct sframe_
 	bool ra_saved = row->ra.base == SFRAME_BASE_CFA && row->ra.deref;
 	u64 cfa, ra, fp = 0;
 	bool lower = false;
+	u32 supposed;
 	int ret;
 
 	if (row->outermost) {
@@ -255,7 +292,7 @@ static int unwind_user_apply(struct unwind_user_walk *walk, const struct sframe_
 			return -EINVAL;
 		ret = unwind_user_apply_rule(walk, &row->ra, cfa, &ra);
 	}
-	if (ret && row->followed)
+	if (ret && (row->followed || walk->supposed))
 		return -EINVAL;
 	if (ret) {
 		unwind_user_stop(walk, unwind_user_end_of(ret));
@@ -267,6 +304,9 @@ static int unwind_user_apply(struct unwind_user_walk *walk, const struct sframe_
 	 * After a guess, check every return address: a wrong one refutes the guess.  Another
 	 * stack needs good evidence as well, and so does a row without unwind information.
 	 */
+	supposed = walk->supposed;
+	if (supposed && !unwind_user_may_suppose(walk, row, cfa))
+		return -EINVAL;
 	if (!row->signal &&
 	    !unwind_user_is_return(walk, ra, walk->scanned || lower || row->followed))
 		return -EINVAL;
@@ -277,6 +317,9 @@ static int unwind_user_apply(struct unwind_user_walk *walk, const struct sframe_
 	 * needed.
 	 */
 	walk->fp_error = unwind_user_apply_rule(walk, &row->fp, cfa, &fp);
+	/* The return address is no evidence for another register. */
+	if (walk->supposed != supposed)
+		walk->fp_error = -ENODATA;
 	walk->fp_saved = row->fp.deref || (walk->fp_saved && row->fp.base == SFRAME_BASE_SAME);
 	if (row->signal)
 		return unwind_user_step_interrupted(walk, ra, cfa, fp) &&
@@ -314,8 +357,9 @@ static noinline bool unwind_user_refuted(struct unwind_user_walk *walk,
 	if (row->followed)
 		return unwind_user_is_sigreturn(walk) ? unwind_user_next_signal(walk) :
 							unwind_user_guess(walk);
-	return (walk->regs && unwind_user_guess(walk)) ||
-	       unwind_user_stop(walk, UNWIND_USER_CORRUPT);
+	return (unwind_user_is_innermost(walk) && unwind_user_guess(walk)) ||
+	       unwind_user_stop(walk, walk->supposed ? UNWIND_USER_NO_REGISTER :
+						       UNWIND_USER_CORRUPT);
 }
 
 /* Go to the caller.  Returns false, with @walk->end set, if there is none. */
@@ -526,6 +570,7 @@ static unsigned long unwind_user_once(struct unwind_user_trace *trace, struct pt
 		.exact = true,
 		.word = arch_unwind_user_word(regs),
 		.regs = regs,
+		.own = true,
 		.leaf_fp = arch_unwind_user_register(regs, ARCH_SFRAME_FP),
 	};
 

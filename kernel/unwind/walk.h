@@ -31,9 +31,12 @@
  *		for one that a signal interrupted.  Else @ip is a return address, and the
  *		frame's current instruction is the call before it.
  * @word:	Size of a stack word in bytes.
- * @regs:	The user registers while the frame is the innermost, else NULL.
- * @sigframe:	Address of the frame's saved registers (see ARCH_UNWIND_SIGFRAME_IP) if a
- *		signal interrupted the frame, else 0.
+ * @regs:	The user registers of the innermost frame; NULL once the walk has passed a signal.
+ * @sigframe:	Address of the saved registers (see ARCH_UNWIND_SIGFRAME_IP) of the last frame
+ *		that a signal interrupted, else 0.
+ * @own:	The registers at @regs or @sigframe are those of this frame, not of one that it
+ *		has called.
+ * @supposed:	The registers, a bit each, that the last row took from there nevertheless.
  * @resident:	The walk holds RCU and has page faults disabled.
  * @not_plain:	A row led to no code, so check each step.
  * @tables:	The table of the last frame's code.  Its content is valid under RCU.
@@ -63,6 +66,8 @@ struct unwind_user_walk {
 	u8			word;
 	const struct pt_regs	*regs;
 	unsigned long		sigframe;
+	bool			own;
+	u32			supposed;
 	bool			resident;
 	bool			not_plain;
 	struct sframe_cursor	tables;
@@ -98,6 +103,11 @@ static inline bool unwind_user_stop(struct unwind_user_walk *walk, enum unwind_u
 static inline enum unwind_user_end unwind_user_end_of(int error)
 {
 	return error == -EFAULT ? UNWIND_USER_FAULT : UNWIND_USER_NO_REGISTER;
+}
+
+static inline bool unwind_user_is_innermost(const struct unwind_user_walk *walk)
+{
+	return walk->regs && walk->own;
 }
 
 /* Whether a uretprobe has replaced a return address on the task's stack. */

@@ -59,6 +59,10 @@ static void sframe_walk_follows_a_signal_frame(struct kunit *test)
 #define REALIGNED_SET	0x28
 #define MARKED		0x30
 #define SIGNAL		0x40
+#define BY_FP		0x50
+#define FP_KEPT		0x70
+#define FP_KEPT_SAME	0x78
+#define RA_KEPT		0x80
 
 /*
  * Registers a table of version 3 instead of the usual one:
@@ -67,6 +71,9 @@ static void sframe_walk_follows_a_signal_frame(struct kunit *test)
  *	text + 0x20-0x2f	realigned: CFA = R10, *(FP - 16) from its byte 8 on
  *	text + 0x30-0x3f	outermost
  *	text + 0x40-0x4f	signal: SP, IP and FP at SP + 16, 8 and 0
+ *	text + 0x50-0x57	CFA = FP - 64
+ *	text + 0x70-0x7f	CFA = R10, FP = R11, R10 + 0x58 from byte 8 on
+ *	text + 0x80-0x8f	CFA = SP, the return address is in R10
  */
 static void sframe_test_register_v3(struct kunit *test)
 {
@@ -88,8 +95,21 @@ static void sframe_test_register_v3(struct kunit *test)
 	sframe_build_row(build, 0, false, 6,
 			 (s8[]){ SFRAME_BUILD_MEM(7), 16, SFRAME_BUILD_MEM(7), 8,
 				 SFRAME_BUILD_MEM(7), 0 });
+	sframe_build_function(build, BY_FP, 8, SFRAME_FRE_ADDR1, 0);
+	sframe_build_row(build, 0, true, 1, (s8[]){ -64 });
+	sframe_build_function(build, FP_KEPT, 0x10, SFRAME_FRE_ADDR1, 0);
+	sframe_build_flexible(build);
+	sframe_build_row(build, 0, false, 5,
+			 (s8[]){ SFRAME_BUILD_REG(10), 0, 0, SFRAME_BUILD_REG(11), 0 });
+	sframe_build_row(build, 8, false, 5,
+			 (s8[]){ SFRAME_BUILD_REG(10), 0, 0, SFRAME_BUILD_REG(10), 0x58 });
+	sframe_build_function(build, RA_KEPT, 0x10, SFRAME_FRE_ADDR1, 0);
+	sframe_build_flexible(build);
+	sframe_build_row(build, 0, false, 4,
+			 (s8[]){ SFRAME_BUILD_REG(7), 0, SFRAME_BUILD_REG(10), 0 });
 	sframe_build_finish(build, t->table, t->text);
 	sframe_test_write(test, t->table, build->bytes, build->len);
+	t->region.sframe_size = build->len;
 	sframe_test_register(test);
 }
 
@@ -119,19 +139,177 @@ static void sframe_walk_follows_a_realigned_stack(struct kunit *test)
 			   (u64[]){ REALIGNED, MARKED + 4 });
 }
 
-static void sframe_walk_without_register_says_so(struct kunit *test)
+/* A stack where leaf has returned to a realigned function that keeps its CFA, 0x40, in R10 */
+static void sframe_test_call_from_realigned(struct kunit *test)
 {
 	struct sframe_test *t = test->priv;
-	u64 stack[] = { t->text + REALIGNED + 4 };
+	u64 ret = t->text + REALIGNED + 4, outer = t->text + MARKED + 7;
+
+	sframe_test_register_v3(test);
+	sframe_test_write(test, t->stack, &ret, sizeof(ret));
+	sframe_test_write(test, t->stack + 0x38, &outer, sizeof(outer));
+	sframe_test_write_call(test, MARKED + 7, REALIGNED);
+	t->r10 = t->stack + 0x40;
+}
+
+static void sframe_walk_uses_a_register_that_callees_keep(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	DEFINE_TRACE(trace);
+
+	sframe_test_call_from_realigned(test);
+	for (t->access = UNWIND_USER_RESIDENT; t->access <= UNWIND_USER_FAULTABLE; t->access++) {
+		sframe_test_walk(test, &trace, LEAF, 0, -1);
+		sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 3,
+				   (u64[]){ LEAF, REALIGNED + 4, MARKED + 7 });
+	}
+}
+
+/* A callee has used R10 for something else. */
+static void sframe_walk_refuses_a_register_that_a_callee_has_changed(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	u64 code = t->text + MARKED + 8, no_code = t->stack, null = 0;
+	u64 values[] = {
+		/* No stack pointer */
+		0, 1, t->stack + 0x41, TASK_SIZE_MAX, -8UL, S64_MIN, t->text + LEAF,
+		/* Not above the stack pointer of the realigned function, which is 8 */
+		t->stack - PAGE_SIZE, t->stack, t->stack + 0x8,
+		/* There, no return address is below: no code, 0, and code without a call before */
+		t->stack + 0x50, t->stack + 0x58, t->stack + 0x60,
+	};
+	DEFINE_TRACE(trace);
+	int i;
+
+	sframe_test_call_from_realigned(test);
+	sframe_test_write(test, t->stack + 0x48, &no_code, sizeof(no_code));
+	sframe_test_write(test, t->stack + 0x50, &null, sizeof(null));
+	sframe_test_write(test, t->stack + 0x58, &code, sizeof(code));
+	for (i = 0; i < ARRAY_SIZE(values); i++) {
+		t->r10 = values[i];
+		sframe_test_walk(test, &trace, LEAF, 0, -1);
+		KUNIT_EXPECT_EQ_MSG(test, trace.nr, 2, "R10 is %#lx", t->r10);
+		KUNIT_EXPECT_EQ_MSG(test, trace.end, UNWIND_USER_NO_REGISTER, "R10 is %#lx",
+				    t->r10);
+	}
+}
+
+/* A signal has interrupted leaf.  Its handler's R10 is not that of leaf's caller. */
+static void sframe_walk_uses_a_register_that_a_signal_saved(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	u64 handler[] = { t->text + TRAMPOLINE };
+	unsigned long context = t->stack + 0x808;
+	u64 r10;
+	DEFINE_TRACE(trace);
+
+	sframe_test_call_from_realigned(test);
+	r10 = t->r10;
+	sframe_test_write(test, t->stack + 0x800, handler, sizeof(handler));
+	sframe_test_write_interrupted(test, context, t->text + LEAF, t->stack, 0);
+	sframe_test_write(test, context + arch_unwind_sigframe_register(10), &r10, sizeof(r10));
+	t->r10 = 0;
+	sframe_test_walk(test, &trace, LEAF, 0x800, -1);
+	sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 5,
+			   (u64[]){ LEAF, TRAMPOLINE, LEAF, REALIGNED + 4, MARKED + 7 });
+
+	t->r10 = r10;
+	r10 = 0;
+	sframe_test_write(test, context + arch_unwind_sigframe_register(10), &r10, sizeof(r10));
+	sframe_test_walk(test, &trace, LEAF, 0x800, -1);
+	sframe_test_expect(test, &trace, UNWIND_USER_NO_REGISTER, 4,
+			   (u64[]){ LEAF, TRAMPOLINE, LEAF, REALIGNED + 4 });
+}
+
+/* What a table calls a signal frame says where SP, IP and FP are, and no other register. */
+static void sframe_walk_knows_no_register_above_a_marked_signal_frame(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	u64 frame[] = { 0, t->text + LEAF, t->stack };
+	DEFINE_TRACE(trace);
+
+	sframe_test_call_from_realigned(test);
+	sframe_test_write(test, t->stack + 0x800, frame, sizeof(frame));
+	sframe_test_walk(test, &trace, SIGNAL + 4, 0x800, -1);
+	sframe_test_expect(test, &trace, UNWIND_USER_NO_REGISTER, 3,
+			   (u64[]){ SIGNAL + 4, LEAF, REALIGNED + 4 });
+}
+
+/* The innermost function may have its return address in a register.  So may no caller. */
+static void sframe_walk_does_not_go_round_by_a_register(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
 	DEFINE_TRACE(trace);
 
 	sframe_test_register_v3(test);
-	/* R10 is known in the innermost frame only; its caller needs it. */
-	t->r10 = t->stack + 0x40;
-	sframe_test_write(test, t->stack, stack, sizeof(stack));
+	sframe_test_write_call(test, RA_KEPT + 8, RA_KEPT);
+	t->r10 = t->text + RA_KEPT + 8;
+	sframe_test_walk(test, &trace, RA_KEPT, 0, -1);
+	sframe_test_expect(test, &trace, UNWIND_USER_NO_REGISTER, 2,
+			   (u64[]){ RA_KEPT, RA_KEPT + 8 });
+}
+
+/* OCaml keeps its stack pointer in a register while C runs on another stack. */
+static void sframe_walk_switches_stacks_by_a_register(struct kunit *test)
+{
+	unsigned long other = sframe_test_map(test, PROT_READ | PROT_WRITE | PROT_EXEC);
+	struct sframe_test *t = test->priv;
+	u64 ret = t->text + REALIGNED + 4, outer = t->text + MARKED + 7;
+	DEFINE_TRACE(trace);
+
+	sframe_test_call_from_realigned(test);
+	KUNIT_ASSERT_LT(test, other, t->stack);
+	sframe_test_write(test, other + 0x38, &outer, sizeof(outer));
+	t->r10 = other + 0x40;
 	sframe_test_walk(test, &trace, LEAF, 0, -1);
+	sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 3,
+			   (u64[]){ LEAF, REALIGNED + 4, MARKED + 7 });
+
+	/* On the same stack, that would be a call that has ended. */
+	sframe_test_write(test, t->stack + 0x800, &ret, sizeof(ret));
+	t->r10 = t->stack + 0x40;
+	sframe_test_walk(test, &trace, LEAF, 0x800, -1);
 	sframe_test_expect(test, &trace, UNWIND_USER_NO_REGISTER, 2,
 			   (u64[]){ LEAF, REALIGNED + 4 });
+}
+
+/* Whoever switches stacks may change all registers. */
+static void sframe_walk_uses_no_register_from_another_stack(struct kunit *test)
+{
+	DEFINE_TRACE(trace);
+
+	sframe_test_call_from_realigned(test);
+	sframe_test_write_call(test, REALIGNED + 4, BY_FP);
+	sframe_test_walk(test, &trace, BY_FP, 0, 0x48);
+	sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 3,
+			   (u64[]){ BY_FP, REALIGNED + 4, MARKED + 7 });
+	sframe_test_walk(test, &trace, BY_FP, 0x800, 0x48);
+	sframe_test_expect(test, &trace, UNWIND_USER_NO_REGISTER, 2,
+			   (u64[]){ BY_FP, REALIGNED + 4 });
+}
+
+/* The return address proves that the CFA's register is right, and no other one. */
+static void sframe_walk_checks_each_register_of_a_callee(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	u64 ret = t->text + FP_KEPT + 4, outer = t->text + BY_FP + 7;
+	u64 outermost = t->text + MARKED + 4;
+	DEFINE_TRACE(trace);
+
+	sframe_test_call_from_realigned(test);
+	sframe_test_write(test, t->stack, &ret, sizeof(ret));
+	sframe_test_write(test, t->stack + 0x38, &outer, sizeof(outer));
+	sframe_test_write(test, t->stack + 0x50, &outermost, sizeof(outermost));
+	sframe_test_write_call(test, BY_FP + 7, FP_KEPT);
+	sframe_test_walk(test, &trace, LEAF, 0, -1);
+	sframe_test_expect(test, &trace, UNWIND_USER_NO_REGISTER, 3,
+			   (u64[]){ LEAF, FP_KEPT + 4, BY_FP + 7 });
+
+	ret = t->text + FP_KEPT_SAME + 4;
+	sframe_test_write(test, t->stack, &ret, sizeof(ret));
+	sframe_test_walk(test, &trace, LEAF, 0, -1);
+	sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 4,
+			   (u64[]){ LEAF, FP_KEPT_SAME + 4, BY_FP + 7, MARKED + 4 });
 }
 
 static void sframe_walk_knows_registers_that_a_signal_saved(struct kunit *test)
@@ -447,7 +625,14 @@ static struct kunit_case sframe_cases[] = {
 	KUNIT_CASE(sframe_walk_looks_callers_up_at_the_call),
 	KUNIT_CASE(sframe_walk_follows_a_signal_frame),
 	KUNIT_CASE(sframe_walk_follows_a_realigned_stack),
-	KUNIT_CASE(sframe_walk_without_register_says_so),
+	KUNIT_CASE(sframe_walk_uses_a_register_that_callees_keep),
+	KUNIT_CASE(sframe_walk_refuses_a_register_that_a_callee_has_changed),
+	KUNIT_CASE(sframe_walk_uses_a_register_that_a_signal_saved),
+	KUNIT_CASE(sframe_walk_knows_no_register_above_a_marked_signal_frame),
+	KUNIT_CASE(sframe_walk_does_not_go_round_by_a_register),
+	KUNIT_CASE(sframe_walk_switches_stacks_by_a_register),
+	KUNIT_CASE(sframe_walk_uses_no_register_from_another_stack),
+	KUNIT_CASE(sframe_walk_checks_each_register_of_a_callee),
 	KUNIT_CASE(sframe_walk_knows_registers_that_a_signal_saved),
 	KUNIT_CASE(sframe_walk_follows_a_marked_signal_frame),
 	KUNIT_CASE(sframe_walk_ends_in_a_circle_of_signal_frames),
