@@ -1043,7 +1043,6 @@ static void follow_call(struct follow *follow, u32 from, const struct insn *insn
 	struct block *callee = insn->has_target ?
 			       enter(follow, insn->target, follow->blocks[from].guess,
 				     state_fp_saved(state)) : NULL;
-
 	const u16 writes = callee ? group_of(follow, callee - follow->blocks)->writes :
 				    CALLER_SAVED;
 
@@ -1134,6 +1133,7 @@ static void follow_block(struct follow *follow, u32 index)
 			return;
 		}
 		see(follow, address, insn.length, follow->blocks[index].guess);
+		group_of(follow, index)->writes |= insn.writes & CALLER_SAVED;
 		if (leave_block(follow, index, &insn, address, &state))
 			return;
 		if (insn.kind == INSN_ADDRESS && insn.memory.base == GPR_NONE &&
@@ -1141,7 +1141,6 @@ static void follow_block(struct follow *follow, u32 index)
 			take_label(follow, index, insn.memory.offset);
 		if (insn_saves(&insn))
 			group_of(follow, index)->is_framed = true;
-		group_of(follow, index)->writes |= insn.writes & CALLER_SAVED;
 		state_step(&state, &insn);
 		address += insn.length;
 		if (may_begin(follow, index, &insn, address)) {

@@ -687,6 +687,7 @@ registers_that_parts_keep_are_known() {
 			call bad4
 			call bad5
 			call bad6
+			call bad7
 			ret
 			.cfi_endproc
 		good:	frame keeps
@@ -696,6 +697,7 @@ registers_that_parts_keep_are_known() {
 		bad4:	frame leaves
 		bad5:	frame loops
 		bad6:	frame *%rdx
+		bad7:	frame counts
 		keeps:	push %rcx
 			lea 1(%rcx), %eax
 			call inner
@@ -723,6 +725,8 @@ registers_that_parts_keep_are_known() {
 			call loops
 			call last
 		1:	ret
+		counts:	loop counts
+			ret
 		last:	test %edi, %edi
 			jne 2f
 			ret
@@ -732,7 +736,7 @@ registers_that_parts_keep_are_known() {
 			ret
 	END
 	# good, and the parts but for the one that jumps away
-	rows_gained kept 99
+	rows_gained kept 102
 	dump_rows kept
 	[ "$(grep -c '  rcx+8  *\[cfa-8\]  *=$' "$OUT/followed/out")" = 1 ]
 }
