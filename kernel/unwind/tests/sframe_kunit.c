@@ -273,7 +273,7 @@ static void sframe_walk_switches_stacks_by_a_register(struct kunit *test)
 			   (u64[]){ LEAF, REALIGNED + 4 });
 }
 
-/* Whoever switches stacks may change all registers. */
+/* Code that switches stacks may change all registers. */
 static void sframe_walk_uses_no_register_from_another_stack(struct kunit *test)
 {
 	DEFINE_TRACE(trace);
