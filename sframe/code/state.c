@@ -540,7 +540,7 @@ static void compare(struct state *state, const struct insn *insn)
 /**
  * state_step() - the state after an instruction
  * @state:	The state before it; changed to that after it.
- * @insn:	The instruction.
+ * @insn:	The instruction.  state_call() is for calls.
  */
 void state_step(struct state *state, const struct insn *insn)
 {
@@ -602,14 +602,12 @@ void state_step(struct state *state, const struct insn *insn)
 	case INSN_ENTER:
 		enter(state, insn->value);
 		break;
-	case INSN_CALL:
-		state_call(state, CALLER_SAVED);
-		break;
 	case INSN_OTHER:
 	case INSN_BRANCH:
 		apply_effects(state, insn);
 		break;
 	case INSN_NOTHING:
+	case INSN_CALL:
 	case INSN_JUMP:
 	case INSN_RETURN:
 	case INSN_STOP:
