@@ -10,6 +10,7 @@
 #include "base/complain.h"
 #include "base/options.h"
 #include "base/text.h"
+#include "cfi/debug.h"
 #include "cfi/read.h"
 #include "code/add.h"
 #include "command.h"
@@ -20,8 +21,8 @@ static const char help[] =
 "usage: sframe gen [OPTION]... FILE...\n"
 "\n"
 "Write an SFrame table for each x86-64 program or shared library, from its\n"
-".eh_frame and, for functions that .eh_frame lacks, from .debug_frame.  Code that\n"
-"neither describes, which may be all, is followed from the entries of functions on.  The\n"
+".eh_frame and, for functions that .eh_frame lacks, from .debug_frame, of the file or of\n"
+"its separate debug file, DIR/.build-id/xx/yyyy.debug.  Code that neither describes, which may be all, is followed from the entries of functions on.  The\n"
 "table of a file NAME goes to NAME.sframe-table in the current directory.  sframe_file.h\n"
 "describes the layout.\n"
 "\n"
@@ -29,6 +30,7 @@ static const char help[] =
 "  -f, --format v2|v3   version of the format (v3)\n"
 "  -a, --vaddr ADDR     the table's address, in the object's addresses (1 GiB below\n"
 "                       the lowest; 1 GiB above the end for fixed addresses)\n"
+"      --debug-dir DIR  look in DIR for separate debug files (/usr/lib/debug)\n"
 "  -q, --quiet          print nothing\n"
 "  -h, --help           this text\n"
 "\n"
@@ -42,10 +44,14 @@ static const char help[] =
 "  sframe gen --output /tmp/xz.table /usr/bin/xz\n"
 "  sframe gen --format v2 /lib/x86_64-linux-gnu/libc.so.6\n";
 
+/* An option that has no letter */
+#define OPTION_DEBUG_DIR	256
+
 static const struct option long_options[] = {
 	{ "output", required_argument, NULL, 'o' },
 	{ "format", required_argument, NULL, 'f' },
 	{ "vaddr", required_argument, NULL, 'a' },
+	{ "debug-dir", required_argument, NULL, OPTION_DEBUG_DIR },
 	{ "quiet", no_argument, NULL, 'q' },
 	{ "help", no_argument, NULL, 'h' },
 	{ }
@@ -53,6 +59,7 @@ static const struct option long_options[] = {
 
 struct gen_options {
 	const char	*output;
+	const char	*debug_dir;
 	enum format	format;
 	u64		vaddr;
 	bool		has_vaddr;
@@ -93,6 +100,7 @@ static int write_table(const struct gen_options *options,
 		       const char *output)
 {
 	u64 vaddr = options->has_vaddr ? options->vaddr : plan_vaddr(obj);
+	struct sframe_note note = { .flags = obj->debug ? SFRAME_NOTE_DEBUG : 0 };
 	struct sframe_file head;
 	struct image image;
 	struct plan plan;
@@ -107,7 +115,7 @@ static int write_table(const struct gen_options *options,
 			       "the table would exceed 4 GiB; none is written");
 	} else {
 		file_describe(&head, obj);
-		err = file_write(output, &head, &image, options->format, NULL);
+		err = file_write(output, &head, &image, options->format, &note);
 		ret = err ? complain(output,
 				     "cannot be written: %s; name another file by --output",
 				     strerror(-err)) : EXIT_OK;
@@ -151,7 +159,7 @@ static int gen_to(const struct gen_options *options, const char *name,
 		return complain(output, "is no regular file; name another by --output");
 	if (is_same_file(name, output))
 		return complain(name, "is the output too; name another by --output");
-	state = object_open(&obj, name);
+	state = debug_find(&obj, options->debug_dir, object_open(&obj, name));
 	if (state && !(state == OBJECT_NO_CFI && is_bare(options, &obj)))
 		ret = complain(name, "%s; name an x86-64 program or library with .eh_frame",
 			       obj.error);
@@ -161,6 +169,8 @@ static int gen_to(const struct gen_options *options, const char *name,
 		ret = complain(name, "%s; no table is written", cfi.error);
 	else
 		ret = write_table(options, &obj, &cfi, output);
+	if (obj.debug_error)
+		complain(name, "%s; the table is made without", obj.debug_error);
 	cfi_free(&cfi);
 	object_close(&obj);
 	return ret;
@@ -192,7 +202,7 @@ static bool parse_vaddr(const char *text, struct gen_options *options)
 
 int gen_main(int argc, char **argv)
 {
-	struct gen_options options = { .format = FORMAT_DEFAULT };
+	struct gen_options options = { .format = FORMAT_DEFAULT, .debug_dir = DEBUG_DIR };
 	int c, ret = EXIT_OK;
 	bool good = true;
 
@@ -209,6 +219,9 @@ int gen_main(int argc, char **argv)
 			break;
 		case 'q':
 			options.quiet = true;
+			break;
+		case OPTION_DEBUG_DIR:
+			options.debug_dir = optarg;
 			break;
 		case 'h':
 			fputs(help, stdout);

@@ -43,6 +43,8 @@ enum format {
 
 /* sframe_note::flags: the object was not one of the system's; see cache_look(). */
 #define SFRAME_NOTE_OUTSIDE	0x1
+/* The object's separate debug file has been read, too. */
+#define SFRAME_NOTE_DEBUG	0x2
 
 /* Room for the name of a file, with its zero, up to the end of the page */
 #define SFRAME_NOTE_NAME	1976

@@ -23,6 +23,7 @@
 #include "cache/path.h"
 #include "cache/reader.h"
 #include "cache/system.h"
+#include "cfi/debug.h"
 #include "command.h"
 #include "table/file.h"
 
@@ -54,6 +55,8 @@ static const char help[] =
 "                       versions of sframe, and the remains of interrupted writes\n"
 "      --no-index       do not make the index of the cache: for the files of a package,\n"
 "                       whose tables are one part of a directory\n"
+"      --debug-dir DIR  look in DIR for separate debug files (/usr/lib/debug, below the\n"
+"                       root directory that --root names; with --no-index, nowhere)\n"
 "  -n, --dry-run        print what would be written or removed, and do nothing\n"
 "  -c, --cache-dir DIR  use the cache DIR (/var/cache/sframe)\n"
 "  -j, --jobs N         read N files at a time (one for each processor)\n"
@@ -71,10 +74,11 @@ static const char help[] =
 "ignores files that are not x86-64 programs or libraries.  It reads a file with many\n"
 "names once.  A table is found by the build-id of its file, or by a hash of the file's\n"
 "headers.  A table is made from .eh_frame, even if the file has one of its own: that may\n"
-"lack functions, and the kernel reads it only if it is small.  Code that .eh_frame does not\n"
-"describe is followed, as 'sframe gen --help' says.  If the file has no .eh_frame, its own\n"
-"table (PT_GNU_SFRAME) is copied; or all of its code is followed, unless that keeps frame\n"
-"pointers, or is more than 16 MiB.\n"
+"lack functions, and the kernel reads it only if it is small.  Functions that it lacks may\n"
+"be in .debug_frame, of the file or of its separate debug file, which packages of debug\n"
+"symbols have: DIR/.build-id/xx/yyyy.debug.  Code that neither describes is followed, as\n"
+"'sframe gen --help' says.  If the file has neither, its own table (PT_GNU_SFRAME) is copied;\n"
+"or all of its code is followed, unless that keeps frame pointers, or is more than 16 MiB.\n"
 "\n"
 "Objects with one build-id but other addresses of code get a table each.\n"
 "\n"
@@ -133,6 +137,7 @@ enum {
 	OPTION_JSON,
 	OPTION_PRUNE,
 	OPTION_NO_INDEX,
+	OPTION_DEBUG_DIR,
 };
 
 static const struct option long_options[] = {
@@ -144,6 +149,7 @@ static const struct option long_options[] = {
 	{ "json", no_argument, NULL, OPTION_JSON },
 	{ "prune", no_argument, NULL, OPTION_PRUNE },
 	{ "no-index", no_argument, NULL, OPTION_NO_INDEX },
+	{ "debug-dir", required_argument, NULL, OPTION_DEBUG_DIR },
 	{ "dry-run", no_argument, NULL, 'n' },
 	{ "cache-dir", required_argument, NULL, 'c' },
 	{ "jobs", required_argument, NULL, 'j' },
@@ -211,6 +217,7 @@ struct fill {
 struct cache_options {
 	const char	*dir;
 	const char	*root;
+	const char	*debug_dir;
 	char		**excludes;
 	size_t		num_excludes;
 	unsigned int	jobs;
@@ -406,18 +413,18 @@ static enum outcome fill_write(struct fill *fill, struct reader *reader,
  * now.  On media that users mount, and on other people's servers, any file may claim to be
  * root's.  Such file systems are mounted nosuid.
  */
-static bool is_roots(const struct object *obj)
+static bool is_roots(int fd)
 {
 	struct statvfs fs;
 	struct stat st;
 
-	return !fstat(obj->fd, &st) && !st.st_uid && !(st.st_mode & 022) &&
-	       !fstatvfs(obj->fd, &fs) && !(fs.f_flag & ST_NOSUID);
+	return !fstat(fd, &st) && !st.st_uid && !(st.st_mode & 022) &&
+	       !fstatvfs(fd, &fs) && !(fs.f_flag & ST_NOSUID);
 }
 
 static bool is_foreign(const struct fill *fill, const struct object *obj)
 {
-	return fill->found && !geteuid() && !is_roots(obj);
+	return fill->found && !geteuid() && !is_roots(obj->fd);
 }
 
 /*
@@ -426,15 +433,16 @@ static bool is_foreign(const struct fill *fill, const struct object *obj)
  */
 static u32 note_flags(const struct fill *fill, const struct object *obj)
 {
-	bool of_system = is_roots(obj) && (fill->system || system_has(obj->fd));
+	bool of_system = is_roots(obj->fd) && (fill->system || system_has(obj->fd));
 
 	return geteuid() || of_system ? 0 : SFRAME_NOTE_OUTSIDE;
 }
 
 static enum outcome fill_in(struct fill *fill, struct reader *reader, const struct object *obj,
-			    const struct wanted *wanted)
+			    const struct finding *finding)
 {
-	u32 flags = note_flags(fill, obj);
+	u32 flags = note_flags(fill, obj) | (finding->debug ? SFRAME_NOTE_DEBUG : 0);
+	const struct wanted *wanted = &finding->wanted;
 	enum outcome outcome;
 	char *name;
 
@@ -473,12 +481,61 @@ static enum outcome fill_found(struct fill *fill, struct reader *reader,
 			return NO_CFI;
 		__attribute__((fallthrough));
 	case OBJECT_OK:
-		return fill_in(fill, reader, obj, wanted);
+		return fill_in(fill, reader, obj, finding);
 	case OBJECT_DAMAGED:
 		return fill_fail(fill, finding->error);
 	default:
 		return NO_PROGRAM;
 	}
+}
+
+/* Everybody can read a table, so the debug file has to be like that, too. */
+static bool is_for_all(int fd)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && st.st_mode & 0004;
+}
+
+/*
+ * Open the separate debug file that the build-id names, which the reader may have made up.  For
+ * root, nobody else may change it.
+ */
+static int open_debug(const struct finding *finding)
+{
+	const struct sframe_file *head = &finding->wanted.head;
+	int fd;
+
+	if (!options.debug_dir || (finding->state && finding->state != OBJECT_NO_CFI))
+		return -1;
+	fd = debug_open(head->build_id, head->build_id_size, options.debug_dir);
+	if (fd >= 0 && !geteuid() && (!is_roots(fd) || !is_for_all(fd))) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/* A reader can open nothing, so another one parses the file and its debug file. */
+static bool start_reader(struct reader *reader, struct object *obj, struct finding *finding)
+{
+	bool is_started;
+	int debug;
+
+	if (!reader_start(reader, obj, -1, options.seconds, finding))
+		return false;
+	debug = open_debug(finding);
+	if (debug < 0)
+		return true;
+	reader_end(reader);
+	/* The time that is left has to be enough for a third one. */
+	is_started = reader_start(reader, obj, debug, options.seconds / 3 + 1, finding);
+	close(debug);
+	if (is_started)
+		return true;
+	/* If it is the debug file that is damaged, the other one has a table still. */
+	reader_end(reader);
+	return reader_start(reader, obj, -1, options.seconds, finding);
 }
 
 /* A failure without an error is the reader's end. */
@@ -489,7 +546,7 @@ static enum outcome fill_read(struct fill *fill, struct object *obj)
 	struct reader reader;
 	int signal;
 
-	if (reader_start(&reader, obj, options.seconds, &finding))
+	if (start_reader(&reader, obj, &finding))
 		outcome = fill_found(fill, &reader, obj, &finding);
 	else if (reader.error)
 		fill_fail(fill, strerror(reader.error));
@@ -772,6 +829,9 @@ static bool take_option(int c)
 	case OPTION_NO_INDEX:
 		options.no_index = true;
 		break;
+	case OPTION_DEBUG_DIR:
+		options.debug_dir = optarg;
+		return *optarg;
 	case 'n':
 		options.dry_run = true;
 		break;
@@ -846,6 +906,9 @@ static int fill_run(char **names, int count)
 
 	terminal = isatty(STDERR_FILENO);
 	options.progress = (options.progress || terminal) && !options.quiet;
+	/* The tables of a package must not depend on what is installed where it is built. */
+	if (!options.debug_dir && !options.no_index)
+		options.debug_dir = text_format("%s" DEBUG_DIR, options.root ?: "");
 	ret = options.dry_run ? EXIT_OK : prepare_dir();
 	if (ret)
 		return ret;

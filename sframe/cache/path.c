@@ -163,6 +163,7 @@ static enum cached look_at_table(int fd, const struct sframe_file *head, const u
 	if (memcmp(head->layout, wanted->head.layout, sizeof(head->layout)))
 		return CACHED_OTHER;
 	is_old = file_note(fd, &note) && note.maker < SFRAME_NOTE_MAKER;
+	is_old |= (note.flags ^ flags) & SFRAME_NOTE_DEBUG;
 	was_outside = note.flags & SFRAME_NOTE_OUTSIDE;
 	if (outside && !was_outside)
 		return is_for(head, bytes, wanted) ? CACHED_TABLE : CACHED_SYSTEMS;

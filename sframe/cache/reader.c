@@ -23,6 +23,7 @@
 #include "base/pool.h"
 #include "base/sandbox.h"
 #include "cache/reader.h"
+#include "cfi/debug.h"
 #include "cfi/read.h"
 #include "code/add.h"
 #include "table/bare.h"
@@ -75,11 +76,12 @@ static void want_table(struct wanted *wanted, const struct object *obj)
 	file_hash(wanted->sha256, own.start, own.size);
 }
 
-static void find(struct finding *finding, struct object *obj, pid_t worker)
+static void find(struct finding *finding, struct object *obj, int debug, pid_t worker)
 {
 	const char *error = sandbox_enter(worker);
 
-	finding->state = error ? OBJECT_DAMAGED : object_read(obj);
+	finding->state = error ? OBJECT_DAMAGED : debug_add(obj, debug, object_read(obj));
+	finding->debug = obj->debug;
 	if (finding->state)
 		snprintf(finding->error, sizeof(finding->error), "%s", error ?: obj->error);
 	/* A separate debug file has the build-id of its program, but not the code. */
@@ -140,8 +142,12 @@ static void send_table(FILE *to, const struct object *obj)
 	fflush(to);
 }
 
-/* All descriptors of a reader are the file, /dev/null, and those to the worker. */
-static void read_in_child(struct object *obj, int go, int to, unsigned int seconds, pid_t worker)
+/*
+ * All descriptors of a reader are the file, its separate debug file, /dev/null, and those to the
+ * worker.
+ */
+static void read_in_child(struct object *obj, int debug, int go, int to, unsigned int seconds,
+			  pid_t worker)
 {
 	struct finding finding = { };
 	FILE *stream;
@@ -156,7 +162,7 @@ static void read_in_child(struct object *obj, int go, int to, unsigned int secon
 	stream = fdopen(POOL_RESULT, "w");
 	if (!stream)
 		_exit(EXIT_FAILED);
-	find(&finding, obj, worker);
+	find(&finding, obj, debug, worker);
 	fwrite(&finding, sizeof(finding), 1, stream);
 	if (!fflush(stream) && read(POOL_JOBS, &byte, 1) == 1)
 		send_table(stream, obj);
@@ -185,7 +191,8 @@ static bool is_usable(struct finding *finding)
 }
 
 /* Return whether there is a reader; if not, errno says why. */
-static bool reader_fork(struct reader *reader, struct object *obj, unsigned int seconds)
+static bool reader_fork(struct reader *reader, struct object *obj, int debug,
+			unsigned int seconds)
 {
 	pid_t worker = getpid();
 	int go[2], from[2];
@@ -205,7 +212,7 @@ static bool reader_fork(struct reader *reader, struct object *obj, unsigned int 
 	if (!reader->pid) {
 		close(go[1]);
 		close(from[0]);
-		read_in_child(obj, go[0], from[1], seconds, worker);
+		read_in_child(obj, debug, go[0], from[1], seconds, worker);
 	}
 	close(go[0]);
 	close(from[1]);
@@ -216,18 +223,19 @@ static bool reader_fork(struct reader *reader, struct object *obj, unsigned int 
  * reader_start() - parse a file in a process without rights
  * @reader:	Filled in; the caller ends it in any case.
  * @obj:	The object, which is open and has not been read.
+ * @debug:	Its separate debug file, as debug_open() has it.
  * @seconds:	How long the reader may live.
  * @finding:	Filled in; what it says may be false.
  *
  * Return: whether there is a finding.
  */
-bool reader_start(struct reader *reader, struct object *obj, unsigned int seconds,
+bool reader_start(struct reader *reader, struct object *obj, int debug, unsigned int seconds,
 		  struct finding *finding)
 {
 	*reader = (struct reader){ .pid = -1, .go = -1 };
 	/* Writing to a reader that was killed is an error, not the worker's end. */
 	signal(SIGPIPE, SIG_IGN);
-	if (!reader_fork(reader, obj, seconds)) {
+	if (!reader_fork(reader, obj, debug, seconds)) {
 		reader->error = errno;
 		return false;
 	}

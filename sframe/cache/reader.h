@@ -15,11 +15,13 @@
  * struct finding - what a reader says about its file, which may be false
  * @state:	What object_read() has returned.
  * @error:	What is wrong with the file.
+ * @debug:	Its separate debug file is used, too.
  * @wanted:	The table that the object needs.
  */
 struct finding {
 	enum object_state	state;
 	char			error[MAX_READER_ERROR];
+	bool			debug;
 	struct wanted		wanted;
 };
 
@@ -37,7 +39,7 @@ struct reader {
 	int	error;
 };
 
-bool reader_start(struct reader *reader, struct object *obj, unsigned int seconds,
+bool reader_start(struct reader *reader, struct object *obj, int debug, unsigned int seconds,
 		  struct finding *finding);
 bool reader_make(struct reader *reader, const struct object *obj, const struct wanted *wanted,
 		 struct image *image, struct uncovered *uncovered,

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <gelf.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -375,6 +376,9 @@ enum object_state object_open(struct object *obj, const char *name)
  */
 void object_close(struct object *obj)
 {
+	if (obj->debug)
+		object_close(obj->debug);
+	free(obj->debug);
 	if (obj->elf)
 		elf_end(obj->elf);
 	if (obj->fd >= 0)

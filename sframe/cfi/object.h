@@ -71,9 +71,11 @@ struct own_table {
  * @build_id_size:	The build-id's size in bytes; 0 if it has none of 2 to 20 bytes.
  * @is_known:		@build_id has been read.
  * @eh_frame:		Its unwind information.
- * @debug_frame:	The unwind information of its debugging information.
+ * @debug_frame:	The unwind information of its debugging information; see debug_add().
  * @table:		Its .sframe section, if it has one.
  * @own:		Its first PT_GNU_SFRAME.
+ * @debug:		Its separate debug file, if @debug_frame is from there; or NULL.
+ * @debug_error:	Why its separate debug file is not used; or NULL.
  */
 struct object {
 	const char		*name;
@@ -95,6 +97,8 @@ struct object {
 	struct cfi_section	debug_frame;
 	struct cfi_section	table;
 	struct own_table	own;
+	struct object		*debug;
+	const char		*debug_error;
 };
 
 enum object_state object_open_file(struct object *obj, const char *name);

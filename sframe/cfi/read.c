@@ -303,7 +303,9 @@ bool cfi_read(const struct object *obj, struct cfi *cfi)
 	struct reading rd = { .obj = obj, .cfi = cfi };
 	size_t known;
 
-	*cfi = (struct cfi){ .max_rows = obj->file_size / 2 };
+	*cfi = (struct cfi){
+		.max_rows = (obj->file_size + (obj->debug ? obj->debug->file_size : 0)) / 2,
+	};
 	if (cfi->max_rows > MAX_ROWS)
 		cfi->max_rows = MAX_ROWS;
 	if (obj->eh_frame.data) {

@@ -10,8 +10,10 @@
 #include "base/complain.h"
 #include "base/options.h"
 #include "base/pool.h"
+#include "base/text.h"
 #include "cache/list.h"
 #include "cache/system.h"
+#include "cfi/debug.h"
 #include "check/compare.h"
 #include "command.h"
 
@@ -40,6 +42,9 @@ static const char help[] =
 "  -c, --cache-dir DIR  check the tables in the cache, or in a package's directory; a file\n"
 "                       without a good table there is a failure, unless 'sframe\n"
 "                       cache' makes none for it\n"
+"      --debug-dir DIR  look in DIR for separate debug files (/usr/lib/debug, below the\n"
+"                       root directory that --root names), unless the table was made\n"
+"                       without\n"
 "  -f, --format v2|v3   check only this format (both)\n"
 "  -C, --code           also follow the code of functions that .eh_frame describes, and\n"
 "                       compare what that says of each instruction; counts differences\n"
@@ -63,11 +68,15 @@ static const char help[] =
 "  sframe check --cache-dir /var/cache/sframe /usr/bin/xz\n"
 "  sframe check --code --verbose /lib/x86_64-linux-gnu/libc.so.6\n";
 
+/* An option that has no letter */
+#define OPTION_DEBUG_DIR	256
+
 static const struct option long_options[] = {
 	{ "all", no_argument, NULL, 'a' },
 	{ "root", required_argument, NULL, 'R' },
 	{ "table", required_argument, NULL, 'T' },
 	{ "cache-dir", required_argument, NULL, 'c' },
+	{ "debug-dir", required_argument, NULL, OPTION_DEBUG_DIR },
 	{ "format", required_argument, NULL, 'f' },
 	{ "code", no_argument, NULL, 'C' },
 	{ "summary", no_argument, NULL, 's' },
@@ -261,6 +270,9 @@ int check_main(int argc, char **argv)
 		case 'c':
 			options.dir = optarg;
 			break;
+		case OPTION_DEBUG_DIR:
+			options.debug_dir = optarg;
+			break;
 		case 'f':
 			good = parse_format(optarg, &format);
 			break;
@@ -297,6 +309,8 @@ int check_main(int argc, char **argv)
 		return EXIT_USAGE;
 	for (int i = 0; i < NUM_FORMATS; i++)
 		options.asked[i] = !format || format == FORMAT_V2 + i;
+	if (!options.debug_dir)
+		options.debug_dir = text_format("%s" DEBUG_DIR, root ?: "");
 	ret = list_set_root(&list, root);
 	if (!ret && all)
 		list_add_system(&list);

@@ -20,11 +20,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <linux/err.h>
 #include <linux/gfp_types.h>
 
 #include "base/text.h"
+#include "cfi/debug.h"
 #include "cfi/read.h"
 #include "cfi/text.h"
 #include "check/compare.h"
@@ -542,7 +544,7 @@ static const char *check_formats(const struct object *obj, struct cfi *cfi,
 				 struct report *report)
 {
 	Dwarf *dwarf = obj->debug_frame.data ?
-		       dwarf_begin_elf(obj->elf, DWARF_C_READ, NULL) : NULL;
+		       dwarf_begin_elf((obj->debug ?: obj)->elf, DWARF_C_READ, NULL) : NULL;
 	struct comparison cmp = {
 		.options = options,
 		.obj = obj,
@@ -572,6 +574,22 @@ static const char *check_formats(const struct object *obj, struct cfi *cfi,
 	return error;
 }
 
+static enum object_state open_file(struct object *obj, const char *name,
+				   const struct check_options *options)
+{
+	enum object_state state = object_open(obj, name);
+	int debug;
+
+	if (state && state != OBJECT_NO_CFI)
+		return state;
+	debug = debug_open(obj->build_id, obj->build_id_size, options->debug_dir);
+	if (debug >= 0 && !given_uses_debug(options, obj)) {
+		close(debug);
+		return state;
+	}
+	return debug_add(obj, debug, state);
+}
+
 /**
  * check_file() - compare tables for one file with its .eh_frame
  * @name:	The file.
@@ -586,11 +604,14 @@ void check_file(const char *name, const struct check_options *options,
 	const char *error;
 
 	memset(report, 0, sizeof(*report));
-	report->state = object_open(&obj, name);
+	report->state = open_file(&obj, name, options);
 	report->file_size = obj.file_size;
 	error = obj.error;
-	if (report->state == OBJECT_NO_CFI && !obj.detached && !obj.own.present &&
-	    bare_follow(&obj, &cfi) == BARE_FOLLOWED) {
+	if (obj.debug_error) {
+		report->state = OBJECT_DAMAGED;
+		error = obj.debug_error;
+	} else if (report->state == OBJECT_NO_CFI && !obj.detached && !obj.own.present &&
+		   bare_follow(&obj, &cfi) == BARE_FOLLOWED) {
 		report->state = OBJECT_OK;
 		error = check_formats(&obj, &cfi, options, report);
 		if (error)

@@ -12,6 +12,7 @@
  * @code:	Compare what following the code yields, too.
  * @table:	Compare the table in this file; NULL for none.
  * @dir:	Compare the table in this cache; NULL for none.  Without either, make one.
+ * @debug_dir:	Where separate debug files are.
  */
 struct check_options {
 	bool		asked[NUM_FORMATS];
@@ -20,6 +21,7 @@ struct check_options {
 	bool		code;
 	const char	*table;
 	const char	*dir;
+	const char	*debug_dir;
 };
 
 void check_file(const char *name, const struct check_options *options,

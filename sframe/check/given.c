@@ -56,6 +56,38 @@ static const char *read_from_cache(const char *dir, const struct sframe_file *ob
 	return error;
 }
 
+/* Read the table that is to be compared, whole.  The caller frees @bytes. */
+static const char *read_given(const struct check_options *options,
+			      const struct sframe_file *object, struct sframe_file *head,
+			      u8 **bytes, struct sframe_note *note, enum table_fault *fault)
+{
+	if (options->table)
+		return read_table(options->table, head, bytes, note, fault);
+	return read_from_cache(options->dir, object, head, bytes, note, fault);
+}
+
+/**
+ * given_uses_debug() - whether to read an object's separate debug file
+ * @options:	Which table is to be compared, if any.
+ * @obj:	The object.
+ *
+ * Return: whether the table was made with it, or is to be made.
+ */
+bool given_uses_debug(const struct check_options *options, const struct object *obj)
+{
+	struct sframe_file object, head;
+	enum table_fault fault;
+	struct sframe_note note;
+	u8 *bytes;
+
+	if (!options->table && !options->dir)
+		return true;
+	file_describe(&object, obj);
+	read_given(options, &object, &head, &bytes, &note, &fault);
+	free(bytes);
+	return note.flags & SFRAME_NOTE_DEBUG;
+}
+
 static const char *compare_heads(const struct sframe_file *head, const struct sframe_file *object,
 				 const struct sframe_note *note)
 {
@@ -91,11 +123,12 @@ const char *given_table(const struct check_options *options, const struct object
 	*image = (struct image){ };
 	report->table = TABLE_UNUSABLE;
 	file_describe(&object, obj);
-	error = options->table ? read_table(options->table, &head, &bytes, &note, &report->table) :
-		read_from_cache(options->dir, &object, &head, &bytes, &note, &report->table);
+	error = read_given(options, &object, &head, &bytes, &note, &report->table);
 	image->bytes = bytes;
 	if (!error)
 		error = compare_heads(&head, &object, &note);
+	if (!error && note.flags & SFRAME_NOTE_DEBUG && !obj->debug)
+		error = "it was made with a separate debug file, which is gone";
 	if (error)
 		return error;
 	report->table = TABLE_GOOD;

@@ -9,6 +9,7 @@
 
 #include "cache/index.h"
 #include "cache/path.h"
+#include "cfi/debug.h"
 #include "cfi/read.h"
 #include "doctor/file.h"
 #include "doctor/kernel.h"
@@ -216,7 +217,7 @@ void look_at_file(const char *name, void *result)
 	struct look *look = result;
 	struct object obj;
 
-	switch (object_open(&obj, name)) {
+	switch (debug_find(&obj, DEBUG_DIR, object_open(&obj, name))) {
 	case OBJECT_OK:
 	case OBJECT_NO_CFI:
 		look->state = look_at_object(look, &obj);

@@ -66,6 +66,8 @@ source "$HERE/doctor.sh"
 source "$HERE/uncovered.sh"
 # shellcheck source-path=SCRIPTDIR
 source "$HERE/followed.sh"
+# shellcheck source-path=SCRIPTDIR
+source "$HERE/debug_files.sh"
 
 hostile_files() {
 	local clang=${FUZZ_CC:-clang}
@@ -142,6 +144,7 @@ main() {
 	doctor_cases
 	uncovered_cases
 	followed_cases
+	debug_file_cases
 	finish
 }
 
