@@ -5,6 +5,8 @@
  * A perf event samples each getppid() with its user callchain, from a recursion of
  * two depths; the difference is the cost of the frames alone.  Prints nanoseconds a
  * sample and a frame; these are instructions if the guest's clock counts those.
+ *
+ * usage: cost [NAME [deferred]]
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -16,6 +18,7 @@
 #include <unistd.h>
 
 #include "perf_ring.h"
+#include "unwind_perf.h"
 
 #ifndef FRAME_BYTES
 #define FRAME_BYTES 8
@@ -36,6 +39,7 @@ F512(0) F512(1)
 static int event = -1;
 static struct perf_ring ring;
 static unsigned long depth_seen;
+static bool is_deferred;
 
 static double now(void)
 {
@@ -45,7 +49,7 @@ static double now(void)
 	return ts.tv_sec * 1e9 + ts.tv_nsec;
 }
 
-/* Number of entries in the callchain of the last sample. */
+/* Number of entries in the last user stack. */
 static unsigned long last_depth(void)
 {
 	static uint64_t words[PERF_RING_WORDS];
@@ -53,8 +57,10 @@ static unsigned long last_depth(void)
 	unsigned long nr = 0;
 
 	while (event >= 0 && perf_ring_next(&ring, &header, words))
-		if (header.type == PERF_RECORD_SAMPLE)
+		if (header.type == PERF_RECORD_SAMPLE && !is_deferred)
 			nr = words[0];
+		else if (header.type == UNWIND_RECORD_DEFERRED)
+			nr = words[1];
 	return nr;
 }
 
@@ -152,6 +158,8 @@ static int open_event(int with_stack)
 		exit(2);
 	}
 	fclose(file);
+	if (is_deferred)
+		perf_attr_add_flags(&attr, ATTR_DEFER_CALLCHAIN | ATTR_DEFER_OUTPUT);
 	event = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
 	if (event < 0 || !perf_ring_map(&ring, event, RING_SIZE)) {
 		perror("perf_event_open");
@@ -166,6 +174,7 @@ int main(int argc, char **argv)
 	double shallow, deep, none;
 	volatile char top = 0;
 
+	is_deferred = argc > 2 && !strcmp(argv[2], "deferred");
 	none = down(DEEP, &top);
 	open_event(1);
 	shallow = down(SHALLOW, &top);
