@@ -497,7 +497,8 @@ bool unwind_user_resume(struct unwind_user_walk *walk, unsigned int max)
 
 /**
  * unwind_user_walk_records() - follow frame pointers through code without a table
- * @walk: A walk that reads resident memory only, at a frame that a frame pointer led to.
+ * @walk: The walk, at a frame that a frame pointer led to.  Its caller holds RCU and has page
+ *	faults disabled.
  * @trace: Frames are stored here.
  *
  * This does the same as unwind_user_guess() for each frame, and leaves all that is not simple

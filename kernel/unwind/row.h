@@ -41,13 +41,15 @@ struct sframe_rule {
  * @outermost:	The frame has no caller; @cfa, @ra and @fp are not used.
  * @signal:	The frame is a signal frame.  The signal interrupted its caller at the
  *		return address, perhaps on another stack.
- * @plain:	The common form: @cfa has base SP or FP, the return address is the word
- *		below the CFA, and the frame pointer is unchanged or saved below that word.
- *		@fp.offset is then the offset of the lowest word that the walk reads, even
- *		if the frame pointer is unchanged.
  * @followed:	The rules follow from the instructions: check the return address.
+ * @plain:	The common form: @cfa has base SP or FP, the return address is the word
+ *		below the CFA, and the frame pointer is unchanged or saved below that word, at
+ *		@slot.
  * @error:	0, or why there is no rule; the other fields are not used then.  -ENOENT: no
  *		function covers the instruction.  -ENODATA: a function does, but has no rule.
+ * @slot:	Of a plain row: the offset of the saved frame pointer from the CFA; 0 if the
+ *		frame pointer is unchanged.  With 16 bits, it leads from any user address to
+ *		user memory or to the last 32 KiB of addresses, where nothing is ever mapped.
  * @cfa_add:	Added to the CFA after it has been loaded from memory.
  *
  * 32 bytes, because each step of a walk indexes an array of them.
@@ -59,8 +61,9 @@ struct sframe_row {
 	bool			outermost : 1;
 	bool			signal : 1;
 	bool			followed : 1;
-	bool			plain;
-	s16			error;
+	bool			plain : 1;
+	s8			error;
+	s16			slot;
 	s32			cfa_add;
 } __aligned(8);
 

@@ -7,11 +7,12 @@
  * once: reads stay within its bounds, its functions and their rows have to be sorted, and the
  * size of the result is bounded before memory is allocated:
  *
- *	rows	one for each byte of the SFrame table, plus TABLE_MORE_ROWS.  The largest
- *		of Debian's files have a quarter of that, although their functions share
- *		rows.
+ *	rows	one for each byte of the SFrame table, plus TABLE_MORE_ROWS; twice as many where
+ *		table_lay_out() repeats the last ones, and one for each 64 KiB of code.  The
+ *		largest of Debian's files have a quarter of that, although their functions
+ *		share rows.
  *	rules	65,535, including the two that stand for "no rule"
- *	index	one word for each 512 bytes of code
+ *	index	one word for each six rows, plus one for each 2 KiB of code
  *
  * Errors of unwind_table_build():
  *   -EOPNOTSUPP	an SFrame table in a form that this file does not read
@@ -37,8 +38,20 @@
 #define TABLE_MORE_ROWS		16384
 
 /* table_build::slots has the numbers of rules plus 1, in 16 bits. */
-#define TABLE_MAX_RULES		UNWIND_TABLE_ROW_RULE
+#define TABLE_MAX_RULES		0xffffU
 #define TABLE_MIN_ROOM		64
+
+/* What the index can number */
+#define TABLE_MAX_ROWS		(1U << (32 - UNWIND_TABLE_INDEX_SHIFT))
+
+/* Blocks have at most so many rows on average, if a size from 32 to 2048 bytes allows it. */
+#define TABLE_BLOCK_ROWS	12
+#define TABLE_MIN_SHIFT		5
+#define TABLE_MAX_SHIFT		11
+
+/* Size of blocks until it is known how many rows there are */
+#define TABLE_BLOCK_SHIFT	9
+#define TABLE_BLOCK		512U
 
 /* Number of functions and rows to read before offering to reschedule */
 #define TABLE_BATCH		4096
@@ -98,10 +111,10 @@ struct table_row {
  * @num_fdes:	Number of @fdes.
  * @fres:	The FREs of the SFrame table.
  * @fre_len:	Size of @fres in bytes.
- * @rows:	The rows of the new table.
+ * @rows:	The rows of the new table, but for those that table_lay_out() adds.
  * @nr_rows:	Number of rows in @rows.
  * @max_rows:	Number of rows that @rows has room for.
- * @index:	The index of the new table, filled in up to @block.
+ * @index:	For each block up to @block, the number of rows in those before.
  * @nr_blocks:	Number of blocks of code.
  * @block:	Block of the last row in @rows.
  * @rule:	Number of the rule of the last row in @rows.
@@ -124,7 +137,7 @@ struct table_build {
 	const u8		*fres;
 	u32			fre_len;
 
-	u32			*rows;
+	struct unwind_table_row	*rows;
 	u32			nr_rows;
 	u32			max_rows;
 	u32			*index;
@@ -361,16 +374,15 @@ static int table_count_rows(struct table_build *build)
 
 static void table_add_row(struct table_build *build, u32 offset, u32 rule)
 {
-	u32 block = offset >> UNWIND_TABLE_BLOCK_SHIFT;
-	u32 row = (offset & UNWIND_TABLE_BLOCK_MASK) << UNWIND_TABLE_ROW_SHIFT | rule;
+	struct unwind_table_row row = { .rule = rule, .start = offset };
+	u32 block = offset >> TABLE_BLOCK_SHIFT;
 
 	if (build->nr_rows) {
-		u32 *last = &build->rows[build->nr_rows - 1];
+		struct unwind_table_row *last = &build->rows[build->nr_rows - 1];
 
 		if (rule == build->rule)
 			return;
-		if (block == build->block &&
-		    *last >> UNWIND_TABLE_ROW_SHIFT == row >> UNWIND_TABLE_ROW_SHIFT) {
+		if (block == build->block && last->start == row.start) {
 			*last = row;
 			build->rule = rule;
 			return;
@@ -564,6 +576,12 @@ static int table_read_default(struct table_row *row, struct sframe_row *rule)
 	return 0;
 }
 
+/* Whether a plain row can have the frame pointer at @offset from the CFA. */
+static bool table_is_slot(s32 offset)
+{
+	return offset <= 2 * ARCH_SFRAME_RA_OFFSET && offset == (s16)offset;
+}
+
 /* Read the rule of @row.  Returns its number or an error. */
 static int table_read_rules(struct table_build *build, const struct table_function *func,
 			    struct table_row *row)
@@ -588,9 +606,9 @@ static int table_read_rules(struct table_build *build, const struct table_functi
 	} else {
 		ret = table_read_default(row, &rule);
 		rule.plain = !rule.signal && !rule.followed &&
-			     (!rule.fp.deref || rule.fp.offset <= 2 * ARCH_SFRAME_RA_OFFSET);
-		if (rule.plain && !rule.fp.deref)
-			rule.fp.offset = ARCH_SFRAME_RA_OFFSET;
+			     (!rule.fp.deref || table_is_slot(rule.fp.offset));
+		if (rule.plain)
+			rule.slot = rule.fp.offset;
 	}
 	if (ret == -EOPNOTSUPP)
 		return UNWIND_RULE_NONE;
@@ -710,32 +728,136 @@ static int table_add_functions(struct table_build *build)
 	return 0;
 }
 
-/*
- * Copy everything to one allocation.  The first word of the index is 0, which makes
- * speculation beyond the rows harmless: see unwind_table::rows.
+/**
+ * struct table_layout - the final rows and the index
+ * @rows:	The rows; NULL to count them only.
+ * @index:	The index; NULL to count the rows only.
+ * @shift:	As in struct unwind_table.
+ * @nr_blocks:	Number of blocks.
+ * @block:	The block that rows are added to.
+ * @first:	Number of the first row that a lookup in it searches.
+ * @nr:		Number of rows.
+ * @end:	Number of rows up to the last one that a lookup compares.
+ * @last:	The last row.
  */
+struct table_layout {
+	struct unwind_table_row	*rows;
+	u32			*index;
+	u32			shift;
+	u32			nr_blocks;
+	u32			block;
+	u64			first;
+	u64			nr;
+	u64			end;
+	struct unwind_table_row	last;
+};
+
+static void table_put_row(struct table_layout *to, struct unwind_table_row row)
+{
+	if (to->rows)
+		to->rows[to->nr] = row;
+	to->last = row;
+	to->nr++;
+}
+
+/* Repeat the last row up to where a lookup may compare rows. */
+static void table_put_end(struct table_layout *to)
+{
+	while (to->nr < to->end)
+		table_put_row(to, to->last);
+}
+
+/* All rows of the block are there.  The next one begins with the last of them. */
+static void table_end_block(struct table_layout *to)
+{
+	u32 order = 0;
+
+	while (1ULL << order < to->nr - to->first)
+		order++;
+	if (to->end < to->first + (1ULL << order))
+		to->end = to->first + (1ULL << order);
+	if (to->index)
+		to->index[to->block] = to->first << UNWIND_TABLE_INDEX_SHIFT | order;
+	if (++to->block < to->nr_blocks && !(u16)(to->block << to->shift)) {
+		table_put_end(to);
+		table_put_row(to, (struct unwind_table_row){ .rule = to->last.rule });
+		cond_resched();
+	}
+	to->first = to->nr - 1;
+}
+
+static void table_lay_out_row(struct table_layout *to, u32 offset, u16 rule)
+{
+	while (to->block < offset >> to->shift)
+		table_end_block(to);
+	/* It takes the place of the row that every region begins with. */
+	if (to->nr && !(u16)offset)
+		to->nr--;
+	table_put_row(to, (struct unwind_table_row){ .rule = rule, .start = offset });
+	if (offset == to->block << to->shift)
+		to->first = to->nr - 1;
+}
+
+/* Make the final rows and the index of them, see the top of table.h. */
+static void table_lay_out(const struct table_build *build, struct table_layout *to)
+{
+	u32 block, i, start;
+
+	for (block = 0; block < build->nr_blocks; block++) {
+		start = block << TABLE_BLOCK_SHIFT;
+		for (i = build->index[block]; i < build->index[block + 1]; i++)
+			table_lay_out_row(to, start | build->rows[i].start % TABLE_BLOCK,
+					  build->rows[i].rule);
+	}
+	while (to->block < to->nr_blocks)
+		table_end_block(to);
+	table_put_end(to);
+}
+
+static u32 table_shift(const struct table_build *build)
+{
+	u32 shift = TABLE_MIN_SHIFT;
+
+	while (shift < TABLE_MAX_SHIFT &&
+	       (u64)build->nr_rows << (shift + 1) <= (u64)build->text_size * TABLE_BLOCK_ROWS)
+		shift++;
+	return shift;
+}
+
+/* Copy everything to one allocation. */
 static struct unwind_table *table_pack(const struct table_build *build)
 {
 	size_t rules = array_size(build->nr_rules, sizeof(*build->rules));
-	size_t rows = array_size(build->nr_rows, sizeof(u32));
-	size_t index = array_size(build->nr_blocks + 1, sizeof(u32));
+	struct table_layout layout = { .shift = table_shift(build) };
 	struct unwind_table *table;
-	size_t size;
-	u32 *at;
+	size_t size, rows, index;
 
+	layout.nr_blocks = DIV_ROUND_UP(build->text_size, 1U << layout.shift);
+	index = array_size(layout.nr_blocks, sizeof(u32));
+	table_lay_out(build, &layout);
+	if (layout.nr > TABLE_MAX_ROWS)
+		return ERR_PTR(-E2BIG);
+	rows = array_size(layout.nr, sizeof(*build->rows));
 	size = size_add(size_add(sizeof(*table), rules), size_add(rows, index));
 	table = kvmalloc(size, build->gfp);
 	if (!table)
 		return NULL;
 	table->text_size = build->text_size;
 	table->nr_rules = build->nr_rules;
-	table->nr_rows = build->nr_rows;
+	table->shift = layout.shift;
+	table->nr_rows = layout.nr;
 	table->size = size;
-	at = (u32 *)&table->rules[build->nr_rules];
 	if (rules)
 		memcpy(table->rules, build->rules, rules);
-	table->rows = memcpy(at, build->rows, rows);
-	table->index = memcpy(at + build->nr_rows, build->index, index);
+	layout = (struct table_layout){
+		.shift = layout.shift,
+		.nr_blocks = layout.nr_blocks,
+		.rows = (struct unwind_table_row *)&table->rules[build->nr_rules],
+		.index = (u32 *)((u8 *)&table->rules[build->nr_rules] + rows),
+	};
+	table_lay_out(build, &layout);
+	table->rows = layout.rows;
+	table->index = layout.index;
 	return table;
 }
 
@@ -763,7 +885,7 @@ static int table_fill(struct table_build *build)
 		ret = table_count_rows(build);
 	if (ret)
 		return ret;
-	build->nr_blocks = DIV_ROUND_UP(build->text_size, 1U << UNWIND_TABLE_BLOCK_SHIFT);
+	build->nr_blocks = DIV_ROUND_UP(build->text_size, TABLE_BLOCK);
 	build->index = kvcalloc(build->nr_blocks + 1, sizeof(*build->index), build->gfp);
 	build->rows = kvmalloc_array(build->max_rows, sizeof(*build->rows), build->gfp);
 	if (!build->index || !build->rows)

@@ -5,13 +5,17 @@
  * it.  The table never changes afterwards, so a lookup needs no checks.
  *
  *	rules	the distinct rules; the first two stand for "no rule", see below
- *	rows	one word each: the offset of the row's start in its block in the upper bits,
- *		the number of its rule in the lower 16
- *	index	the number of the first row of each block of 512 bytes of code, and at the
- *		end the number of rows
+ *	rows	four bytes each: where the row starts, and the number of its rule
+ *	index	a word for each block of code: the rows that a lookup searches
  *
  * A row applies up to the start of the next row.  The first row starts at offset 0.  So each
  * byte has a row, which may say that there is no rule.
+ *
+ * The size of blocks is a power of two for which they have twelve rows at most on average.
+ * A row has the lower 16 bits of its start, so rows are sorted within a region of 64 KiB.  Each
+ * region begins with a row of its own.  A block's rows and the one before them are searched as
+ * the next power of two of rows, since those beyond start later.  So that none of them is the next
+ * region's, the last row of a region stands there more than once if need be.
  */
 #ifndef _KERNEL_UNWIND_TABLE_H
 #define _KERNEL_UNWIND_TABLE_H
@@ -25,10 +29,9 @@
 
 #include "row.h"
 
-#define UNWIND_TABLE_BLOCK_SHIFT	9
-#define UNWIND_TABLE_BLOCK_MASK	((1U << UNWIND_TABLE_BLOCK_SHIFT) - 1)
-#define UNWIND_TABLE_ROW_SHIFT	(32 - UNWIND_TABLE_BLOCK_SHIFT)
-#define UNWIND_TABLE_ROW_RULE	0xffffU
+/* A word of the index: the number of the first row to search, and the binary logarithm of theirs */
+#define UNWIND_TABLE_INDEX_SHIFT	5
+#define UNWIND_TABLE_INDEX_ORDER	((1U << UNWIND_TABLE_INDEX_SHIFT) - 1)
 /* Offsets have 32 bits; code after this offset is not indexed. */
 #define UNWIND_TABLE_MAX_TEXT	0xfffff000ULL
 
@@ -36,6 +39,16 @@
 enum {
 	UNWIND_RULE_NOWHERE,	/* no function: -ENOENT */
 	UNWIND_RULE_NONE,	/* a function without a rule: -ENODATA */
+};
+
+/**
+ * struct unwind_table_row - a row
+ * @rule:	The number of its rule.
+ * @start:	The lower 16 bits of the offset of its first byte in the code.
+ */
+struct unwind_table_row {
+	u16	rule;
+	u16	start;
 };
 
 /**
@@ -59,30 +72,47 @@ struct unwind_table_source {
 /**
  * struct unwind_table - the rows of a stretch of code
  * @text_size:	Size of the code in bytes.
+ * @shift:	The binary logarithm of the size of a block.
  * @nr_rules:	Number of entries in @rules.
  * @nr_rows:	Number of entries in @rows.
  * @size:	Memory that the table takes, in bytes.
- * @rows:	The rows, see the top of this file.  @index follows in memory and begins with
- *		0.  So if speculation reads a word too many, it reads a row with
- *		UNWIND_RULE_NOWHERE.
+ * @rows:	The rows, see the top of this file.
  * @index:	The index, see the top of this file.
  * @rcu:	Defers freeing until no reader is left.
+ * @pad:	So that on 64-bit machines, no rule is in two cache lines.
  * @rules:	The rules, see the top of this file.
  */
 struct unwind_table {
 	u32			text_size;
+	u32			shift;
 	u32			nr_rules;
 	u32			nr_rows;
 	size_t			size;
-	const u32		*rows;
+	const struct unwind_table_row *rows;
 	const u32		*index;
 	struct rcu_head		rcu;
+	u64			pad;
 	struct sframe_row	rules[];
 };
 
 struct unwind_table *unwind_table_build(const struct unwind_table_source *source,
 					u32 seed, gfp_t gfp);
 void unwind_table_free(const struct unwind_table *table);
+
+/* The number of the rule that unwind_table_row() finds in these parts of a table */
+static __always_inline unsigned int unwind_table_rule(const struct unwind_table_row *rows,
+						      const u32 *index, u32 shift,
+						      unsigned long offset)
+{
+	const u32 word = index[offset >> shift];
+	const struct unwind_table_row *row = rows + (word >> UNWIND_TABLE_INDEX_SHIFT);
+	unsigned long step = 1U << (word & UNWIND_TABLE_INDEX_ORDER);
+
+	/* Find the last row that does not start after @offset.  Each step halves their number. */
+	while (step >>= 1)
+		row += row[step].start <= (u16)offset ? step : 0;
+	return row->rule;
+}
 
 /**
  * unwind_table_row() - find the row of an instruction
@@ -97,25 +127,7 @@ void unwind_table_free(const struct unwind_table *table);
 static __always_inline const struct sframe_row *
 unwind_table_row(const struct unwind_table *table, unsigned long offset)
 {
-	const u32 *index = table->index + (offset >> UNWIND_TABLE_BLOCK_SHIFT);
-	/* The shift drops the number of the block and keeps the offset in the block. */
-	u32 last = (u32)offset << UNWIND_TABLE_ROW_SHIFT | ((1U << UNWIND_TABLE_ROW_SHIFT) - 1);
-	unsigned long step, nr;
-	const u32 *row_at;
-
-	/*
-	 * Find the last row that does not start after @offset.  It is a row of the block or
-	 * the row before them, whose word is not compared.  The first block needs no row
-	 * before it, as its first row starts at offset 0.  The first step leaves a power of
-	 * two of candidates, and each further step halves it.
-	 */
-	row_at = table->rows + index[0] - 1;
-	nr = index[1] - index[0] + 1;
-	step = 1UL << __fls(nr);
-	row_at += row_at[nr - step] <= last ? nr - step : 0;
-	while (step >>= 1)
-		row_at += row_at[step] <= last ? step : 0;
-	return &table->rules[*row_at & UNWIND_TABLE_ROW_RULE];
+	return &table->rules[unwind_table_rule(table->rows, table->index, table->shift, offset)];
 }
 
 /**

@@ -14,6 +14,7 @@
  */
 
 #include <linux/mm.h>
+#include <linux/nospec.h>
 #include <linux/ptrace.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
@@ -409,30 +410,67 @@ struct unwind_user_frame {
 };
 
 /*
- * Go to the caller by @row, which is plain.  Returns false if unwind_user_next() has to handle
- * the frame.
+ * Go to the caller by @row, which is plain.  The caller of this function has begun to access user
+ * memory, of which @limit is the end.  Returns false if unwind_user_next() has to handle the frame.
  */
 static __always_inline bool unwind_user_plain_caller(struct unwind_user_frame *frame,
-						     const struct sframe_row *row)
+						     const struct sframe_row *row,
+						     unsigned long limit)
 {
 	unsigned long base = row->cfa.base == SFRAME_BASE_FP ? frame->fp : frame->sp;
-	unsigned long cfa = base + row->cfa.offset, fp = frame->fp, ip, from;
+	/* 0 if it is no user address, so that it does not rise; in speculation, too */
+	unsigned long cfa = array_index_nospec(base + row->cfa.offset, limit);
+	unsigned long fp = frame->fp, ip;
 
 	if (cfa <= frame->sp || !IS_ALIGNED(cfa, sizeof(u64)))
 		return false;
-	from = cfa + row->fp.offset;
-	/* If this succeeds, the CFA is a user address as well. */
-	if (!user_read_access_begin((void __user *)from, cfa - from))
-		return false;
 	unsafe_get_user(ip, (unsigned long __user *)(cfa + ARCH_SFRAME_RA_OFFSET), fault);
-	if (row->fp.deref)
-		unsafe_get_user(fp, (unsigned long __user *)from, fault);
-	user_read_access_end();
+	if (row->slot)
+		unsafe_get_user(fp, (unsigned long __user *)(cfa + row->slot), fault);
 	*frame = (struct unwind_user_frame){ ip, cfa, fp };
 	return true;
 fault:
-	user_read_access_end();
 	return false;
+}
+
+/*
+ * Walk frames with plain rows of the table of @tables, from @at in @from on, and store them to
+ * @entry.  Returns where the first frame goes that is not that simple, or has another table; it is
+ * in @from then.
+ */
+static noinline u64 *unwind_user_walk_table(const struct sframe_cursor *tables,
+					    struct unwind_user_frame *from, unsigned long at,
+					    u64 *entry, u64 *const end)
+{
+	/* Memory that the compiler knows nobody else writes, and registers */
+	const struct sframe_cursor cursor = *tables;
+	const struct unwind_table_row *rows = cursor.table->rows;
+	const struct sframe_row *rules = cursor.table->rules, *row;
+	const u32 *index = cursor.table->index, shift = cursor.table->shift;
+	const unsigned long limit = TASK_SIZE_MAX;
+	struct unwind_user_frame frame = *from;
+	unsigned long offset;
+
+	/*
+	 * Once for all frames: the addresses are checked, and safe for speculation, one by one.  On
+	 * x86, this opens all of user memory.
+	 */
+	if (!user_read_access_begin((void __user *)frame.sp, sizeof(u64)))
+		return entry;
+	while (entry < end && sframe_is_at(&cursor, at)) {
+		offset = cursor.offset + array_index_nospec(at - cursor.start, cursor.size);
+		row = &rules[unwind_table_rule(rows, index, shift, offset)];
+		/* Else the compiler computes it for each field. */
+		OPTIMIZER_HIDE_VAR(row);
+		*entry = frame.ip;
+		if (!row->plain || !unwind_user_plain_caller(&frame, row, limit))
+			break;
+		entry++;
+		at = frame.ip - 1;
+	}
+	user_read_access_end();
+	*from = frame;
+	return entry;
 }
 
 /*
@@ -444,25 +482,22 @@ static noinline void unwind_user_walk_plain(struct unwind_user_walk *walk,
 					    struct unwind_user_trace *trace)
 {
 	struct unwind_user_frame frame = { walk->ip, walk->sp, walk->fp };
-	u64 *entry = trace->entries + trace->nr;
+	u64 *entry = trace->entries + trace->nr, *before;
 	u64 *const end = trace->entries + trace->max;
 	unsigned long at = walk->ip - !walk->exact;
-	const struct sframe_row *row;
 
 	if (walk->fp_error || walk->scanned || walk->not_plain || walk->word != sizeof(u64) ||
 	    unwind_user_has_uretprobes())
 		return;
-	while (entry < end) {
+	do {
 		if (!sframe_is_at(&walk->tables, at) &&
 		    (sframe_is_in_gap(&walk->tables, at) || sframe_seek(&walk->tables, at)))
 			break;
-		row = sframe_row_at(&walk->tables, at);
-		*entry = frame.ip;
-		if (!row->plain || !unwind_user_plain_caller(&frame, row))
-			break;
-		entry++;
-		at = frame.ip - 1;
-	}
+		before = entry;
+		entry = unwind_user_walk_table(&walk->tables, &frame, at, entry, end);
+		if (entry > before)
+			at = frame.ip - 1;
+	} while (entry > before && entry < end && !sframe_is_at(&walk->tables, at));
 	if (entry == trace->entries + trace->nr)
 		return;
 	/* The last row led to no code.  Walk again with checks, to end where it goes wrong. */
@@ -509,6 +544,25 @@ static bool unwind_user_go_on(struct unwind_user_walk *walk, struct unwind_user_
 	return false;
 }
 
+/* Walk the frames that are simple.  RCU is held, and page faults are disabled. */
+static void unwind_user_walk_simple(struct unwind_user_walk *walk, struct unwind_user_trace *trace)
+{
+	unwind_user_walk_plain(walk, trace);
+	if (walk->by_fp)
+		unwind_user_walk_records(walk, trace);
+}
+
+/* The same in a walk that may sleep: it leaves a frame that is not resident to a slow step. */
+static void unwind_user_try_simple(struct unwind_user_walk *walk, struct unwind_user_trace *trace)
+{
+	guard(rcu)();
+	/* Without RCU since the last frame, the table may have been freed. */
+	walk->tables.size = 0;
+	pagefault_disable();
+	unwind_user_walk_simple(walk, trace);
+	pagefault_enable();
+}
+
 static void unwind_user_walk(struct unwind_user_walk *walk, struct unwind_user_trace *trace)
 {
 	if (!unwind_user_leave_trampoline(walk)) {
@@ -519,13 +573,12 @@ static void unwind_user_walk(struct unwind_user_walk *walk, struct unwind_user_t
 			return;
 	}
 	while (trace->nr < trace->max) {
-		if (walk->resident) {
-			unwind_user_walk_plain(walk, trace);
-			if (walk->by_fp)
-				unwind_user_walk_records(walk, trace);
-			if (trace->nr == trace->max)
-				break;
-		}
+		if (walk->resident)
+			unwind_user_walk_simple(walk, trace);
+		else
+			unwind_user_try_simple(walk, trace);
+		if (trace->nr == trace->max)
+			break;
 		trace->entries[trace->nr++] = walk->ip;
 		if (!walk->resident)
 			cond_resched();

@@ -123,17 +123,16 @@ struct table_case {
 #define IN_FRAME(off)	{ .base = SFRAME_BASE_CFA, .offset = (off), .deref = true }
 #define CALLED		.ra = IN_FRAME(-8)
 #define FP_KEPT		.fp = { .base = SFRAME_BASE_SAME }
-/* A plain row that reads nothing below the return address */
-#define PLAIN_FP_KEPT	.fp = { .base = SFRAME_BASE_SAME, .offset = -8 }, .plain = true
+#define PLAIN_FP_KEPT	FP_KEPT, .plain = true
 #define FP_SAVED(off)	.fp = IN_FRAME(off)
-#define PLAIN		.plain = true
+#define PLAIN(off)	.plain = true, .slot = (off)
 
 static const struct table_case table_cases[] = {
 	{ 0x00, 0, { AT_SP(8), CALLED, PLAIN_FP_KEPT } },
-	{ 0x01, 0, { AT_SP(16), CALLED, FP_SAVED(-16), PLAIN } },
-	{ 0x03, 0, { AT_SP(16), CALLED, FP_SAVED(-16), PLAIN } },
-	{ 0x04, 0, { AT_FP(16), CALLED, FP_SAVED(-16), PLAIN } },
-	{ 0x1f, 0, { AT_FP(16), CALLED, FP_SAVED(-16), PLAIN } },
+	{ 0x01, 0, { AT_SP(16), CALLED, FP_SAVED(-16), PLAIN(-16) } },
+	{ 0x03, 0, { AT_SP(16), CALLED, FP_SAVED(-16), PLAIN(-16) } },
+	{ 0x04, 0, { AT_FP(16), CALLED, FP_SAVED(-16), PLAIN(-16) } },
+	{ 0x1f, 0, { AT_FP(16), CALLED, FP_SAVED(-16), PLAIN(-16) } },
 	/* After an empty function, at the same address */
 	{ 0x20, 0, { AT_SP(8), CALLED, PLAIN_FP_KEPT } },
 	{ 0x2f, 0, { AT_SP(8), CALLED, PLAIN_FP_KEPT } },
@@ -198,7 +197,9 @@ static void table_expect_row(struct kunit *test, const struct unwind_table *tabl
 			    want->offset);
 	KUNIT_EXPECT_EQ_MSG(test, (bool)row->followed, (bool)want->row.followed, "offset %#llx",
 			    want->offset);
-	KUNIT_EXPECT_EQ_MSG(test, row->plain, want->row.plain, "offset %#llx", want->offset);
+	KUNIT_EXPECT_EQ_MSG(test, (bool)row->plain, (bool)want->row.plain, "offset %#llx",
+			    want->offset);
+	KUNIT_EXPECT_EQ_MSG(test, row->slot, want->row.slot, "offset %#llx", want->offset);
 	if (row->outermost)
 		return;
 	table_expect_rule(test, want->offset, "cfa", &row->cfa, &want->row.cfa);
@@ -248,7 +249,7 @@ static void unwind_table_has_rows_of_every_width(struct kunit *test)
 		{ 0, 0, 0, 0, 0x45, 24, 0, 0, 0, 0xf0, 0xff, 0xff, 0xff },
 	};
 	const struct table_case want = {
-		0x05, 0, { AT_SP(24), CALLED, FP_SAVED(-16), PLAIN }
+		0x05, 0, { AT_SP(24), CALLED, FP_SAVED(-16), PLAIN(-16) }
 	};
 	int type;
 
@@ -260,6 +261,36 @@ static void unwind_table_has_rows_of_every_width(struct kunit *test)
 		memcpy(build.fres, rows[type], sizeof(rows[type]));
 		sframe_build_finish(&build, TABLE, TEXT);
 		table_expect(test, &want, 1);
+	}
+}
+
+/* Other rows take the walk that checks each word that it reads. */
+static void unwind_table_has_plain_rows_of_near_slots_only(struct kunit *test)
+{
+	static const struct table_case slots[] = {
+		{ 0x05, 0, { AT_SP(24), CALLED, FP_SAVED(-8) } },
+		{ 0x05, 0, { AT_SP(24), CALLED, FP_SAVED(-16), PLAIN(-16) } },
+		{ 0x05, 0, { AT_SP(24), CALLED, FP_SAVED(-32768), PLAIN(-32768) } },
+		{ 0x05, 0, { AT_SP(24), CALLED, FP_SAVED(-32776) } },
+		{ 0x05, 0, { AT_SP(24), CALLED, FP_SAVED(S32_MIN) } },
+		{ 0x05, 0, { AT_SP(24), CALLED, FP_SAVED(16) } },
+	};
+	struct {
+		u32	start;
+		u8	info;
+		s32	cfa, fp;
+	} __packed row = { .info = 0x45, .cfa = 24 };
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(slots); i++) {
+		row.fp = slots[i].row.fp.offset;
+		sframe_build_start(&build, SFRAME_VERSION_2);
+		sframe_build_function(&build, 0, 0x10, SFRAME_FRE_ADDR4, 0);
+		build.fdes[0].num_fres = 1;
+		build.header.fre_len = sizeof(row);
+		memcpy(build.fres, &row, sizeof(row));
+		sframe_build_finish(&build, TABLE, TEXT);
+		table_expect(test, &slots[i], 1);
 	}
 }
 
@@ -307,6 +338,53 @@ static void unwind_table_has_a_row_for_alignment_alone(struct kunit *test)
 	sframe_build_row(&build, 0x00, false, 1, (s8[]){ 32 });
 	sframe_build_finish(&build, TABLE, TEXT);
 	table_expect(test, cases, ARRAY_SIZE(cases));
+}
+
+/* The CFA's offset from the stack pointer at @offset, or an error */
+static int table_cfa_at(const struct unwind_table *table, u64 offset)
+{
+	const struct sframe_row *row;
+	int ret = unwind_table_find(table, offset, &row);
+
+	return ret ? ret : row->cfa.offset;
+}
+
+/* Many rows up to the end of a region of 64 KiB, two regions in one row, and a row at a start */
+static void unwind_table_has_the_rows_of_each_region(struct kunit *test)
+{
+	struct unwind_table *table;
+	u32 at;
+
+	text_size = 0x48000;
+	sframe_build_start(&build, SFRAME_VERSION_2);
+	sframe_build_function(&build, 0xffc0, 0x80, SFRAME_FRE_ADDR1, 0);
+	for (at = 0; at < 0x40; at += 2)
+		sframe_build_row(&build, at, false, 1, (s8[]){ 8 + at });
+	sframe_build_function(&build, 0x20000, 0x20000, SFRAME_FRE_ADDR1, 0);
+	sframe_build_row(&build, 0x00, false, 1, (s8[]){ 16 });
+	sframe_build_function(&build, 0x40000, 0x10, SFRAME_FRE_ADDR1, 0);
+	sframe_build_row(&build, 0x00, false, 1, (s8[]){ 24 });
+	sframe_build_row(&build, 0x01, false, 1, (s8[]){ 32 });
+	sframe_build_finish(&build, TABLE, TEXT);
+	table = table_build();
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, table);
+	for (at = 0; at < 0x40; at++)
+		KUNIT_EXPECT_EQ_MSG(test, table_cfa_at(table, 0xffc0 + at), 8 + at / 2 * 2,
+				    "byte %#x", at);
+	KUNIT_EXPECT_EQ(test, table_cfa_at(table, 0xffbf), -ENOENT);
+	KUNIT_EXPECT_EQ(test, table_cfa_at(table, 0x10000), 8 + 0x3e);
+	KUNIT_EXPECT_EQ(test, table_cfa_at(table, 0x1003f), 8 + 0x3e);
+	KUNIT_EXPECT_EQ(test, table_cfa_at(table, 0x10040), -ENOENT);
+	KUNIT_EXPECT_EQ(test, table_cfa_at(table, 0x1ffff), -ENOENT);
+	for (at = 0x20000; at < 0x40000; at += 0x7fff)
+		KUNIT_EXPECT_EQ_MSG(test, table_cfa_at(table, at), 16, "at %#x", at);
+	KUNIT_EXPECT_EQ(test, table_cfa_at(table, 0x3ffff), 16);
+	KUNIT_EXPECT_EQ(test, table_cfa_at(table, 0x40000), 24);
+	KUNIT_EXPECT_EQ(test, table_cfa_at(table, 0x40001), 32);
+	KUNIT_EXPECT_EQ(test, table_cfa_at(table, 0x4000f), 32);
+	KUNIT_EXPECT_EQ(test, table_cfa_at(table, 0x40010), -ENOENT);
+	KUNIT_EXPECT_EQ(test, table_cfa_at(table, 0x47fff), -ENOENT);
+	unwind_table_free(table);
 }
 
 /* A function that is not entirely in the code has no rows. */
@@ -527,8 +605,10 @@ static struct kunit_case unwind_table_cases[] = {
 	KUNIT_CASE(unwind_table_has_the_row_of_each_address),
 	KUNIT_CASE(unwind_table_has_the_row_of_each_address_v3),
 	KUNIT_CASE(unwind_table_has_rows_of_every_width),
+	KUNIT_CASE(unwind_table_has_plain_rows_of_near_slots_only),
 	KUNIT_CASE(unwind_table_has_rows_of_pc_relative_starts),
 	KUNIT_CASE(unwind_table_has_a_row_for_alignment_alone),
+	KUNIT_CASE(unwind_table_has_the_rows_of_each_region),
 	KUNIT_CASE(unwind_table_marks_followed_functions),
 	KUNIT_CASE(unwind_table_leaves_out_what_crosses_the_end),
 	KUNIT_CASE(unwind_table_refuses_a_damaged_header),

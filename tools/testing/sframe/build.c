@@ -16,7 +16,12 @@
 #define MAX_RULES	65536
 #define MIN_RULES	64
 
-#define BLOCK		(1u << UNWIND_TABLE_BLOCK_SHIFT)
+/* As long as the number of rows is not known */
+#define BUILD_BLOCK	512
+/* Each word of the index is for six rows, or for as much code. */
+#define BLOCK_ROWS	6
+#define MAX_BLOCK	2048
+#define REGION		65536
 /* A row that holds in many blocks is looked up in so many of them. */
 #define LOOK_BLOCKS	8
 
@@ -47,7 +52,9 @@ static u64 text_size(const struct unwind_table_source *source)
 size_t test_bound(const struct unwind_table_source *source)
 {
 	size_t rows = source->len + MORE_ROWS;
-	size_t index = text_size(source) / BLOCK + 2, rules = MIN_RULES;
+	size_t built = rows + text_size(source) / BUILD_BLOCK + 2, rules = MIN_RULES;
+	size_t final = 2 * rows + text_size(source) / REGION + 1 +
+		       rows / BLOCK_ROWS + text_size(source) / MAX_BLOCK + 2;
 
 	/* An SFrame row has two bytes at least. */
 	while (rules < MAX_RULES && rules < source->len / 2)
@@ -56,7 +63,7 @@ size_t test_bound(const struct unwind_table_source *source)
 	 * Rows, index and rules are copied once.  Rules have a hash of twice as many slots of
 	 * two bytes, and half of both is there while they grow.
 	 */
-	return sizeof(struct unwind_table) + 2 * sizeof(u32) * (rows + index) +
+	return sizeof(struct unwind_table) + sizeof(u32) * (built + final) +
 	       (2 * sizeof(struct sframe_row) + 2 * 2 * sizeof(u16)) * rules;
 }
 
@@ -72,50 +79,72 @@ static const char *check_rules(const struct unwind_table *table)
 	return NULL;
 }
 
-static u32 row_start(const struct unwind_table *table, u32 row)
+static u32 nr_blocks(const struct unwind_table *table)
 {
-	return table->rows[row] >> UNWIND_TABLE_ROW_SHIFT;
+	return DIV_ROUND_UP((u64)table->text_size, 1u << table->shift);
+}
+
+/* The first row that a lookup in @block searches; the number of rows if there is no such block */
+static u32 first_of(const struct unwind_table *table, u32 block)
+{
+	return block < nr_blocks(table) ? table->index[block] >> UNWIND_TABLE_INDEX_SHIFT :
+					  table->nr_rows;
+}
+
+/* The row after the last one of the region that @block is in */
+static u32 region_end(const struct unwind_table *table, u32 block)
+{
+	u32 blocks = REGION >> table->shift;
+
+	return first_of(table, block - block % blocks + blocks);
 }
 
 static const char *check_block(const struct unwind_table *table, u32 block)
 {
-	u32 begin = table->index[block], end = table->index[block + 1];
+	u32 first = first_of(table, block), next = first_of(table, block + 1);
+	u64 end = first + (1ull << (table->index[block] & UNWIND_TABLE_INDEX_ORDER));
+	u32 start = (block << table->shift) % REGION;
 
-	if (begin > end || end > table->nr_rows)
+	if (first > next || next > table->nr_rows)
 		return "the index decreases";
-	for (u32 row = begin; row < end; row++) {
-		u64 start = (u64)block * BLOCK + row_start(table, row);
-
-		if (row_start(table, row) >= BLOCK || start >= table->text_size)
-			return "a row outside its block or beyond the code";
-		if (row > begin && row_start(table, row) <= row_start(table, row - 1))
-			return "rows of a block are not sorted";
-		if ((table->rows[row] & UNWIND_TABLE_ROW_RULE) >= table->nr_rules)
-			return "a row without a rule";
+	if (end > region_end(table, block))
+		return "a lookup compares rows of another region";
+	if (table->rows[first].start > start)
+		return "the first byte of a block has no row";
+	for (u32 row = first + 1; row < region_end(table, block); row++) {
+		if (table->rows[row].start < table->rows[row - 1].start ||
+		    (table->rows[row].start == table->rows[row - 1].start &&
+		     table->rows[row].rule != table->rows[row - 1].rule))
+			return "rows of a region are not sorted";
+		if (row >= end && table->rows[row].start < start + (1u << table->shift) &&
+		    table->rows[row].start != table->rows[row - 1].start)
+			return "a lookup does not compare a row of its block";
+		if (row >= end && row >= next)
+			break;
 	}
 	return NULL;
 }
 
 static const char *check_order(const struct unwind_table *table)
 {
-	u32 blocks = DIV_ROUND_UP((u64)table->text_size, BLOCK);
 	const char *broken;
 
-	if (table->index[0] || table->index[blocks] != table->nr_rows)
+	if (first_of(table, 0))
 		return "the index leaves rows out";
-	for (u32 block = 0; block < blocks; block++) {
+	for (u32 row = 0; row < table->nr_rows; row++)
+		if (table->rows[row].rule >= table->nr_rules)
+			return "a row without a rule";
+	for (u32 block = 0; block < nr_blocks(table); block++) {
 		broken = check_block(table, block);
 		if (broken)
 			return broken;
 	}
-	if (!table->index[1] || row_start(table, 0))
-		return "the first byte has no row";
 	return NULL;
 }
 
 static bool finds(const struct unwind_table *table, u64 offset, u32 row)
 {
-	const struct sframe_row *want = &table->rules[table->rows[row] & UNWIND_TABLE_ROW_RULE];
+	const struct sframe_row *want = &table->rules[table->rows[row].rule];
 	const struct sframe_row *found = NULL;
 
 	return unwind_table_find(table, offset, &found) == want->error && found == want;
@@ -124,10 +153,11 @@ static bool finds(const struct unwind_table *table, u64 offset, u32 row)
 /* The row from @from to @to is found at both ends, and at the start of each block between. */
 static bool finds_range(const struct unwind_table *table, u64 from, u64 to, u32 row)
 {
-	u64 at = from - from % BLOCK;
+	u32 block = 1u << table->shift;
+	u64 at = from - from % block;
 
 	for (int i = 0; i < LOOK_BLOCKS; i++) {
-		at += BLOCK;
+		at += block;
 		if (at < to && !finds(table, at, row))
 			return false;
 	}
@@ -137,19 +167,20 @@ static bool finds_range(const struct unwind_table *table, u64 from, u64 to, u32 
 /* Each row is found from its start up to the start of the next one. */
 static const char *check_lookup(const struct unwind_table *table)
 {
-	u64 from = 0, to;
-	u32 block = 0;
+	for (u64 region = 0; region < table->text_size; region += REGION) {
+		u32 row = first_of(table, region >> table->shift);
+		u32 end = region_end(table, region >> table->shift);
 
-	for (u32 row = 0; row < table->nr_rows; row++) {
-		to = table->text_size;
-		if (row + 1 < table->nr_rows) {
-			while (table->index[block + 1] <= row + 1)
-				block++;
-			to = (u64)block * BLOCK + row_start(table, row + 1);
+		for (u64 from, to; row < end; row++) {
+			from = region + table->rows[row].start;
+			to = row + 1 < end ? region + table->rows[row + 1].start :
+			     min_t(u64, region + REGION, table->text_size);
+			if (from >= table->text_size || from > to)
+				return "a row beyond the code";
+			/* The last one may stand there more than once. */
+			if (from < to && !finds_range(table, from, to, row))
+				return "a row is not found where it holds";
 		}
-		if (!finds_range(table, from, to, row))
-			return "a row is not found where it holds";
-		from = to;
 	}
 	return NULL;
 }
@@ -157,9 +188,9 @@ static const char *check_lookup(const struct unwind_table *table)
 static const char *check_outside(const struct unwind_table *table)
 {
 	const u64 far[] = {
-		table->text_size, table->text_size + 1ull, table->text_size + (u64)BLOCK,
-		1ull << 32, (1ull << 32) + table->text_size / 2, (1ull << 32) + BLOCK,
-		1ull << 63, (1ull << 63) + table->text_size - 1, ~0ull - BLOCK, ~0ull,
+		table->text_size, table->text_size + 1ull, table->text_size + (u64)REGION,
+		1ull << 32, (1ull << 32) + table->text_size / 2, (1ull << 32) + REGION,
+		1ull << 63, (1ull << 63) + table->text_size - 1, ~0ull - REGION, ~0ull,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(far); i++)

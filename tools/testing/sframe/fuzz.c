@@ -75,13 +75,13 @@ static void look_beyond(const struct unwind_table *table, u64 offset)
 
 static bool same_table(const struct unwind_table *a, const struct unwind_table *b)
 {
-	u64 blocks = (a->text_size + UNWIND_TABLE_BLOCK_MASK) >> UNWIND_TABLE_BLOCK_SHIFT;
+	u64 blocks = (a->text_size + (1ull << a->shift) - 1) >> a->shift;
 
-	return a->text_size == b->text_size && a->size == b->size &&
+	return a->text_size == b->text_size && a->size == b->size && a->shift == b->shift &&
 	       a->nr_rules == b->nr_rules && a->nr_rows == b->nr_rows &&
 	       !memcmp(a->rules, b->rules, a->nr_rules * sizeof(*a->rules)) &&
 	       !memcmp(a->rows, b->rows, a->nr_rows * sizeof(*a->rows)) &&
-	       !memcmp(a->index, b->index, (blocks + 1) * sizeof(*a->index));
+	       !memcmp(a->index, b->index, blocks * sizeof(*a->index));
 }
 
 /* Only where functions lie in the code matters, not where the code lies. */

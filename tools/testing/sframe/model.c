@@ -140,7 +140,9 @@ static void read_default(struct words *words, u8 info, struct sframe_row *row)
 	row->cfa.offset = take_offset(words);
 	if (words->left)
 		row->fp = (struct sframe_rule){ take_offset(words), SFRAME_BASE_CFA, 1 };
-	row->plain = !row->signal && !row->followed && (!row->fp.deref || row->fp.offset <= -16);
+	row->plain = !row->signal && !row->followed &&
+		     (!row->fp.deref || (row->fp.offset <= -16 && row->fp.offset >= -32768));
+	row->slot = row->plain && row->fp.deref ? row->fp.offset : 0;
 }
 
 static int read_row(const struct test_function *func, u8 info, const u8 *at,
@@ -253,7 +255,8 @@ enum test_agreement test_compare(const struct unwind_table *table,
 
 	error = unwind_table_find(table, ip - source->text_start, &ours);
 	model = test_model_row(source, ip, &row);
-	if (!error && !model && test_same_row(ours, &row) && ours->plain == row.plain)
+	if (!error && !model && test_same_row(ours, &row) && ours->plain == row.plain &&
+	    ours->slot == row.slot)
 		return TEST_EQUAL;
 	if (error && error == model)
 		return TEST_EQUAL;

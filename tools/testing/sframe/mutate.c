@@ -3,6 +3,7 @@
  * Random mutations of a real table: nothing may crash, and what is made of one says what the
  * mutated table says.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "sframe_format.h"
@@ -78,7 +79,10 @@ static void try_table(const struct unwind_table_source *source, struct tally *ta
 {
 	struct unwind_table *table = test_build(source, random_next());
 
-	tally->wrong += !!test_broken;
+	if (test_broken) {
+		printf("# %s\n", test_broken);
+		tally->wrong++;
+	}
 	if (IS_ERR(table)) {
 		tally->refused++;
 		return;
