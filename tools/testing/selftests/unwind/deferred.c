@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/userfaultfd.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -1021,17 +1020,9 @@ static const uint8_t pointer_code[] = {
 /* Memory whose page faults wait for a program that does not answer; NULL if there is none. */
 static void *unanswered_memory(void)
 {
-	int fd = syscall(SYS_userfaultfd, O_CLOEXEC);
-	struct uffdio_api api = { .api = UFFD_API };
-	struct uffdio_register range = { .mode = UFFDIO_REGISTER_MODE_MISSING };
 	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	range.range.start = (uintptr_t)page;
-	range.range.len = 4096;
-	if (fd < 0 || page == MAP_FAILED || ioctl(fd, UFFDIO_API, &api) ||
-	    ioctl(fd, UFFDIO_REGISTER, &range))
-		return NULL;
-	return page;
+	return page == MAP_FAILED || hold_faults(page) < 0 ? NULL : page;
 }
 
 /* Returns 0 if a deferred walk from code without a table came back. */

@@ -5,6 +5,7 @@
  * of the current function, both from cached rows and from the table.
  */
 #define _GNU_SOURCE
+#include <linux/membarrier.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -260,6 +261,94 @@ TEST_F(layout, table_unmapped)
 TEST_F(layout, table_removed)
 {
 	expect_replaced(_metadata, self, table_removed);
+}
+
+/* Enters @function with its argument @page, at the stack @stack without a return address. */
+void enter_at_stack(void *page, const void *function, uint64_t *stack);
+extern const char enter_at_stack_end[] __attribute__((visibility("hidden")));
+
+asm(".pushsection .text\n"
+	"	.type enter_at_stack, @function\n"
+	"enter_at_stack:\n"
+	"	.cfi_startproc\n"
+	"	push %rbx\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	.cfi_offset %rbx, -16\n"
+	"	mov %rsp, %rbx\n"
+	"	.cfi_def_cfa_register %rbx\n"
+	"	mov %rdx, %rsp\n"
+	"	jmp *%rsi\n"
+	"enter_at_stack_end:\n"
+	"	mov %rbx, %rsp\n"
+	"	.cfi_def_cfa_register %rsp\n"
+	"	pop %rbx\n"
+	"	.cfi_adjust_cfa_offset -8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	"	.size enter_at_stack, . - enter_at_stack\n"
+	"	.popsection\n");
+
+/* A page of a stack, and what it is to contain once somebody has waited for it. */
+struct held_page {
+	layout_data	*self;
+	int		fd;
+	uint64_t	*page;
+	uint64_t	word[PAGE / sizeof(uint64_t)];
+};
+
+/* Replace the table while somebody waits.  Returns NULL if everything went well. */
+static void *replace_while_held(void *data)
+{
+	struct held_page *held = data;
+	struct uffdio_copy copy = {
+		.dst = (uintptr_t)held->page, .src = (uintptr_t)held->word, .len = PAGE,
+	};
+	struct uffd_msg message;
+	bool done;
+
+	done = read(held->fd, &message, sizeof(message)) == sizeof(message) &&
+	       table_removed(held->self);
+	/* A grace period, if the kernel can tell, and what waits for it */
+	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+	usleep(100000);
+	done = done && add(held->self, AFTER);
+	return ioctl(held->fd, UFFDIO_COPY, &copy) || !done ? held : NULL;
+}
+
+/*
+ * The function seems to have called itself, and its first return address is not resident.  A
+ * deferred walk waits for it, and then uses the table that the text has by then.  The function
+ * itself returns past the smaller frame.
+ */
+TEST_F(layout, table_replaced_while_the_walk_waits)
+{
+	const uint64_t inside = (uintptr_t)self->entry + LAYOUT_FAULT + 3;
+	static struct held_page held;
+	pthread_t thread;
+	void *failed;
+
+	held.self = self;
+	held.page = (uint64_t *)map(NULL, 2) + PAGE / sizeof(uint64_t);
+	held.word[0] = inside;
+	held.word[1 + BEFORE / 8] = (uintptr_t)enter_at_stack_end;
+	held.word[1 + AFTER / 8] = (uintptr_t)chain_syscall_ip;
+	held.fd = hold_faults(held.page);
+	if (held.fd < 0)
+		SKIP(return, "no userfaultfd");
+	EXPECT_TRUE(is_exact(self));
+	madvise(self->page, PAGE, MADV_DONTNEED);
+	unwind_perf_drain(&self->perf);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, replace_while_held, &held));
+	enter_at_stack(self->page, self->entry, held.page);
+	ASSERT_EQ(0, pthread_join(thread, &failed));
+	ASSERT_EQ(NULL, failed);
+	ASSERT_TRUE(take(self));
+	/* An immediate walk does not wait. */
+	if (variant->flags & UNWIND_AT_ONCE)
+		return;
+	ASSERT_LT(2, self->record.nr);
+	EXPECT_EQ(inside, self->record.ips[1]);
+	EXPECT_EQ((uintptr_t)chain_syscall_ip, self->record.ips[2]);
 }
 
 /*

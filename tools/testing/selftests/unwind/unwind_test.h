@@ -9,9 +9,13 @@
 #ifndef _UNWIND_TEST_H
 #define _UNWIND_TEST_H
 
+#include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
+#include <linux/userfaultfd.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -62,6 +66,21 @@ static inline bool touch_new_page(void)
 		return false;
 	*(volatile char *)page = 1;
 	return !munmap(page, 4096);
+}
+
+/* Let page faults in @page wait for answers through the descriptor returned; -1 on failure. */
+static inline int hold_faults(void *page)
+{
+	struct uffdio_register range = {
+		.range = { (uintptr_t)page, 4096 }, .mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+	struct uffdio_api api = { .api = UFFD_API };
+	int fd = syscall(SYS_userfaultfd, O_CLOEXEC);
+
+	if (fd >= 0 && !ioctl(fd, UFFDIO_API, &api) && !ioctl(fd, UFFDIO_REGISTER, &range))
+		return fd;
+	close(fd);
+	return -1;
 }
 
 /* Set the sysctl, which fails while an event with callchains exists. */
