@@ -170,13 +170,18 @@ static u32 line_distance(const struct bpf_stack_table *table, u32 from, u32 to)
 }
 
 /*
- * Fold a word to the 32 bits that jhash2() hashes.  Nobody who does not know @mul can choose
- * words that fold to the same bits.  The sum of the halves would cost two instructions less,
- * but then a program could choose stacks that all have the same hash.
+ * The product of @a and @b has 128 bits; return the sum without carry of its halves.  With the
+ * carry, a factor's complement would give the complement of the result.
  */
-static __always_inline u32 word_fold(const struct bpf_stack_table *table, const u64 *word)
+static __always_inline u64 mul_fold(u64 a, u64 b)
 {
-	return (*word * table->mul) >> 32;
+#if defined(CONFIG_ARCH_SUPPORTS_INT128) && defined(__SIZEOF_INT128__)
+	__uint128_t product = (__uint128_t)a * b;
+
+	return (u64)product ^ (u64)(product >> 64);
+#else
+	return (a * b) ^ mul_u64_u64_shr(a, b, 64);
+#endif
 }
 
 /**
@@ -185,9 +190,10 @@ static __always_inline u32 word_fold(const struct bpf_stack_table *table, const 
  * @word:	Words of the stack.
  * @nr:		Number of words.
  *
- * This is jhash2() of the words, each folded to 32 bits as it is read.  Folding
- * needs no buffer and takes one mix for three frames, not for one and a half.
- * jhash2() returns one of its three registers; here a second one makes it 64 bits.
+ * Each pair of words takes one multiplication, as in wyhash: of the hash so far plus the
+ * first word by the secret @mul plus the second one.  Both factors depend on secrets of 64
+ * bits, and so does what the number of words adds.  No way is known to choose stacks
+ * with the same hash without them.
  *
  * The table stores stacks that collide all the same, in lines farther from home, and
  * compares all their words to tell them apart.
@@ -198,62 +204,42 @@ static __always_inline u32 word_fold(const struct bpf_stack_table *table, const 
 u64 bpf_stack_table_hash(const struct bpf_stack_table *table, const u64 *word,
 			 u32 nr)
 {
-	u32 a = JHASH_INITVAL + (nr << 2) + table->seed, b = a, c = a;
+	const u64 *fours = word + (nr & ~3U);
+	u64 mul = table->mul, hash = table->seed + nr * mul;
 
-	for (; nr > 3; nr -= 3, word += 3) {
-		a += word_fold(table, &word[0]);
-		b += word_fold(table, &word[1]);
-		c += word_fold(table, &word[2]);
-		__jhash_mix(a, b, c);
+	for (; word != fours; word += 4) {
+		hash = mul_fold(hash + word[0], mul + word[1]);
+		hash = mul_fold(hash + word[2], mul + word[3]);
 	}
-	switch (nr) {
-	case 3:
-		c += word_fold(table, &word[2]);
-		fallthrough;
-	case 2:
-		b += word_fold(table, &word[1]);
-		fallthrough;
-	case 1:
-		a += word_fold(table, &word[0]);
-		__jhash_final(a, b, c);
+	if (nr & 2) {
+		hash = mul_fold(hash + word[0], mul + word[1]);
+		word += 2;
 	}
-	return (u64)b << 32 | c | 1;
+	if (nr & 1)
+		hash = mul_fold(hash + word[0], mul);
+	return hash | 1;
 }
 
 /*
- * Compare the words at @a, in a block, with those at @b.  The words at @a may change
- * meanwhile: other contexts may delete the stack and reuse the block.  A full block
- * takes three rounds.
+ * Compare five words at @a, in a block, with those at @b.  The words at @a may change
+ * meanwhile: other contexts may delete the stack and reuse the block.
  */
-static __always_inline bool words_equal(const u64 *a, const u64 *b, u32 nr)
+static __always_inline bool five_equal(const u64 *a, const u64 *b)
 {
-	const u64 *end = b + nr;
-
-	BUILD_BUG_ON(STACK_BLOCK_WORDS % 5);
-	for (; end - b >= 5; a += 5, b += 5) {
-		if (READ_ONCE(a[0]) != b[0] || READ_ONCE(a[1]) != b[1] ||
-		    READ_ONCE(a[2]) != b[2] || READ_ONCE(a[3]) != b[3] ||
-		    READ_ONCE(a[4]) != b[4])
-			return false;
-	}
-	for (; b < end; a++, b++) {
-		if (READ_ONCE(*a) != *b)
-			return false;
-	}
-	return true;
+	return READ_ONCE(a[0]) == b[0] && READ_ONCE(a[1]) == b[1] &&
+	       READ_ONCE(a[2]) == b[2] && READ_ONCE(a[3]) == b[3] &&
+	       READ_ONCE(a[4]) == b[4];
 }
 
-/* Whether the blocks from @number on hold the @nr words at @word. */
-static noinline bool blocks_equal(const struct bpf_stack_table *table,
-				  u32 number, const u64 *word, u32 nr)
+/* As five_equal(), of the @nr words of a stack's last block. */
+static __always_inline bool last_equal(const u64 *a, const u64 *b, u32 nr)
 {
-	const struct bpf_stack_block *block;
-	u32 n;
-
-	for (; nr; nr -= n, word += n, number = READ_ONCE(block->next)) {
-		block = bpf_stack_block(&table->pool, number);
-		n = min_t(u32, nr, STACK_BLOCK_WORDS);
-		if (!words_equal(block->word, word, n))
+	for (; nr >= 5; nr -= 5, a += 5, b += 5) {
+		if (!five_equal(a, b))
+			return false;
+	}
+	while (nr--) {
+		if (READ_ONCE(a[nr]) != b[nr])
 			return false;
 	}
 	return true;
@@ -265,18 +251,23 @@ static __always_inline bool rec_equal(const struct bpf_stack_table *table,
 				      const struct bpf_stack_key *key)
 {
 	const struct bpf_stack_block *block;
+	const u64 *word = key->word;
+	u32 nr = key->nr;
 
+	BUILD_BUG_ON(STACK_BLOCK_WORDS != 15);
 	if (key->fast)
 		return READ_ONCE(rec->hash) == key->hash;
-	if (READ_ONCE(rec->nr) != key->nr)
+	if (READ_ONCE(rec->nr) != nr)
 		return false;
 	block = bpf_stack_block(&table->pool, READ_ONCE(rec->block));
-	if (key->nr <= STACK_BLOCK_WORDS)
-		return words_equal(block->word, key->word, key->nr);
-	return words_equal(block->word, key->word, STACK_BLOCK_WORDS) &&
-	       blocks_equal(table, READ_ONCE(block->next),
-			    key->word + STACK_BLOCK_WORDS,
-			    key->nr - STACK_BLOCK_WORDS);
+	for (; nr > STACK_BLOCK_WORDS; nr -= STACK_BLOCK_WORDS, word += STACK_BLOCK_WORDS) {
+		if (!five_equal(block->word, word) ||
+		    !five_equal(block->word + 5, word + 5) ||
+		    !five_equal(block->word + 10, word + 10))
+			return false;
+		block = bpf_stack_block(&table->pool, READ_ONCE(block->next));
+	}
+	return last_equal(block->word, word, nr);
 }
 
 static struct bpf_stack_rec *rec_of(const struct bpf_stack_table *table, u32 id)
@@ -1264,8 +1255,8 @@ int bpf_stack_table_init(struct bpf_stack_table *table, u32 max_entries,
 	table->nr_lines = max_t(u64, DIV_ROUND_UP(max_entries, 4),
 				DIV_ROUND_UP_ULL(claims, STACK_LINE - 1));
 	table->nr_index = 1U << (ilog2(max(2ULL * max_entries, claims) - 1) + 1);
-	table->seed = get_random_u32();
-	table->mul = get_random_u64() | 1;
+	table->seed = get_random_u64();
+	table->mul = get_random_u64();
 
 	err = table_alloc(table, max_words, node);
 	if (err)

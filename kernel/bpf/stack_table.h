@@ -76,8 +76,8 @@ struct bpf_stack_key {
  * @cells:	Lines of cells, see stack_table.c.
  * @recs:	Records by index.
  * @stats:	Counters, one set per CPU.
- * @mul:	Random odd number by which the hash multiplies each word.
- * @seed:	Random seed of the hash.
+ * @mul:	Random number that the hash multiplies by.
+ * @seed:	Random number that the hash begins with.
  * @nr_lines:	Number of lines in @cells.
  * @nr_index:	Number of records in @recs, a power of two.
  * @max_entries: Maximum number of stacks.
@@ -98,7 +98,7 @@ struct bpf_stack_table {
 	struct bpf_stack_rec *recs;
 	struct bpf_stack_stats __percpu *stats;
 	u64 mul;
-	u32 seed;
+	u64 seed;
 	u32 nr_lines;
 	u32 nr_index;
 	u32 max_entries;

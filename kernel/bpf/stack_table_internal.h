@@ -14,7 +14,6 @@
 #include <linux/container_of.h>
 #include <linux/gfp_types.h>
 #include <linux/irq_work.h>
-#include <linux/jhash.h>
 #include <linux/limits.h>
 #include <linux/log2.h>
 #include <linux/math.h>

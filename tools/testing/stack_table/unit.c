@@ -7,6 +7,8 @@
 #include <stdlib.h>
 
 /* Include the code under test, so that tests reach its static functions. */
+/* The other tests have what most kernels use to multiply. */
+#undef CONFIG_ARCH_SUPPORTS_INT128
 #include "stack_pool.c"
 #include "stack_table.c"
 #include "test.h"
@@ -631,64 +633,122 @@ static bool memory(void)
 
 static struct bpf_stack_table secrets(void)
 {
-	return (struct bpf_stack_table){ .seed = get_random_u32(), .mul = get_random_u64() | 1 };
+	return (struct bpf_stack_table){ .seed = get_random_u64(), .mul = get_random_u64() };
 }
 
-/* The hash must be jhash2() of the folded words, and depend on the seed and each bit. */
+/* The hash as its description says, with words after the stack's that change nothing. */
+static u64 hash_model(const struct bpf_stack_table *table, const u64 *word, u32 nr)
+{
+	u64 hash = table->seed + nr * table->mul;
+
+	for (u32 i = 0; i < nr; i += 2) {
+		u64 second = i + 1 < nr ? word[i + 1] : 0;
+		__uint128_t product = hash + word[i];
+
+		product *= table->mul + second;
+		hash = product ^ product >> 64;
+	}
+	return hash | 1;
+}
+
+/* The hash must depend on the secrets, the length, and each bit. */
 static bool hashes(void)
 {
-	struct bpf_stack_table a = secrets(), b = secrets();
-	u32 folded[128];
-	u64 word[128];
+	struct bpf_stack_table a = secrets(), b = secrets(), c = a;
+	u64 word[129];
 
-	stack_words(1, 128, word);
-	for (u32 i = 0; i < 128; i++)
-		folded[i] = (word[i] * a.mul) >> 32;
+	c.seed = b.seed;
+	stack_words(1, 129, word);
 	for (u32 nr = 1; nr <= 128; nr++) {
 		u64 hash = bpf_stack_table_hash(&a, word, nr);
 
-		EXPECT_EQ((u32)hash, jhash2(folded, nr, a.seed) | 1);
+		EXPECT_EQ(hash, hash_model(&a, word, nr));
 		EXPECT((u32)hash != (u32)bpf_stack_table_hash(&b, word, nr));
-		for (u32 i = 0; i < nr; i++)
+		EXPECT((u32)hash != (u32)bpf_stack_table_hash(&c, word, nr));
+		for (u32 i = 0; i <= nr; i++)
 			for (u32 bit = 0; bit < 64; bit++) {
 				u64 other;
 
 				word[i] ^= BIT_ULL(bit);
 				other = bpf_stack_table_hash(&a, word, nr);
 				word[i] ^= BIT_ULL(bit);
-				EXPECT(other != hash);
+				EXPECT((other != hash) == (i < nr));
 			}
+		word[nr] = 0;
+		EXPECT(bpf_stack_table_hash(&a, word, nr + 1) != hash);
+		stack_words(1, 129, word);
 	}
 	return true;
 }
 
 /*
- * A program must not be able to choose stacks that all have one home.  Here the halves of
- * the words have the same sum, and then only the highest bits of the words differ.
+ * Stacks that hashes with known constants, or weaker uses of a secret, give one hash, or that pairs
+ * of them have.  Returns the number of words.
  */
+static u32 choose(u32 kind, u32 i, u64 *word)
+{
+	const u64 top = BIT_ULL(63), other = -(u64)(i % 2);
+
+	memset(word, 0, 4 * sizeof(*word));
+	switch (kind) {
+	case 0: /* The halves have the same sum. */
+		word[0] = (u64)(0x70000 + i) << 32 | (0x10000000 - i);
+		return 4;
+	case 1: /* Only the highest bits differ. */
+		word[0] = (u64)(0x10000 + i) << 44 | 0x1000;
+		return 4;
+	case 2: /* Two words and their complements */
+		word[0] = (0x70000ULL + i / 2) ^ other;
+		word[1] = (0x90000ULL + i / 2) ^ other;
+		return 4;
+	case 3: /* A word and its complement */
+		word[0] = (0x70000ULL + i / 2) ^ other;
+		return 4;
+	case 4: /* Two words change places. */
+		word[i % 2] = 0x7000ULL + i / 2;
+		word[!(i % 2)] = 0x90000ULL + i / 2;
+		return 4;
+	case 5: /* A highest bit, and another one in the next words that may cancel it */
+		word[0] = other & top;
+		word[1] = i / 2 * 16;
+		word[2] = other & BIT_ULL(i / 2 % 64);
+		return 4;
+	case 6: /* The second word takes the first one away. */
+		word[0] = 0x1000ULL * i;
+		word[1] = -0x1000ULL * i;
+		return 4;
+	default: /* A word of zeros more, and its number taken away or cancelled in the first */
+		word[0] = kind == 7 ? 0x1000ULL * (i / 2) - i % 2 : 0x1000ULL * (i / 2) ^ i % 2;
+		word[2] = 1;
+		return 3 + i % 2;
+	}
+}
+
+/* A program must not be able to choose stacks that all have one home, nor two that have. */
 static bool chosen_stacks(void)
 {
-	enum { STACKS = 1024 };
+	enum { STACKS = 16384, KINDS = 9 };
 	struct bpf_stack_table table = secrets();
-	static bool used[2][STACKS * 64];
-	u32 same[2] = {};
+	static bool used[KINDS][1 << 20];
 
-	for (u32 i = 0; i < STACKS; i++) {
-		u64 sum = (u64)(0x7000 + i) << 32 | (0x10000000 - i);
-		u64 high = (u64)(0x10000 + i) << 44 | 0x1000;
+	for (u32 kind = 0; kind < KINDS; kind++) {
+		u32 same = 0, pairs = 0, last = 0;
 
-		for (u32 j = 0; j < 2; j++) {
-			u64 word[] = { j ? high : sum, 1 };
-			u32 hash = bpf_stack_table_hash(&table, word, 2) >> 1;
-			bool *there = &used[j][hash % ARRAY_SIZE(used[j])];
+		for (u32 i = 0; i < STACKS; i++) {
+			bool *there = used[kind];
+			u64 word[4];
+			u32 nr = choose(kind, i, word), hash;
 
-			same[j] += *there;
-			*there = true;
+			hash = (u32)bpf_stack_table_hash(&table, word, nr) >> 12;
+			same += there[hash];
+			there[hash] = true;
+			pairs += i % 2 && hash == last;
+			last = hash;
 		}
+		/* Random hashes of 20 bits: 127 share one, and a pair does in one of 128 runs. */
+		EXPECT(same < 256);
+		EXPECT(pairs < 6);
 	}
-	/* Of 1024 random hashes, about eight share one of 65536 values with another one. */
-	EXPECT(same[0] < 64);
-	EXPECT(same[1] < 64);
 	return true;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Measure the cost of bpf_get_stackid() for new and for stored stacks, and that of
- * bpf_get_stack() for the same frames, which is the walk alone.  The program itself reads the
- * clock before and after each, so that the system call is not measured.  Times are nanoseconds,
- * which are instructions in a guest whose clock counts them.
+ * bpf_get_stack() for the same frames, of which it copies one: the walk alone.  The program
+ * itself reads the clock before and after each, so that the system call is not measured.
+ * Times are nanoseconds, which are instructions in a guest whose clock counts them.
  */
 #include <argp.h>
 #include <stdint.h>
@@ -71,12 +71,8 @@ static void setup(void)
 		fprintf(stderr, "failed to load the program: %s\n", strerror(-err));
 		exit(1);
 	}
-	/*
-	 * Little unused room, which the helper would clear, but one frame more than the
-	 * stack has, so that the walk finds the end.
-	 */
-	ctx.stacks.skel->bss->walk_size = (args.frames < MAP_DEPTH ? args.frames + 1 :
-					   args.frames) * sizeof(uint64_t);
+	/* One frame more than the stack has is walked to, so that the walk finds the end. */
+	ctx.stacks.skel->bss->walk_skip = args.frames - 1;
 }
 
 static void take(uint32_t seed, uint64_t flags)
