@@ -52,7 +52,7 @@ struct sframe_rule {
  *		user memory or to the last 32 KiB of addresses, where nothing is ever mapped.
  * @cfa_add:	Added to the CFA after it has been loaded from memory.
  *
- * 32 bytes, because each step of a walk indexes an array of them.
+ * 32 bytes, because lookups index an array of them.
  */
 struct sframe_row {
 	struct sframe_rule	cfa;

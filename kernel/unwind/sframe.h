@@ -47,34 +47,22 @@ static __always_inline bool sframe_is_at(const struct sframe_cursor *cursor, uns
 	return likely(ip - cursor->start < cursor->size);
 }
 
-/*
- * Get the row of @ip, which the table of @cursor covers.  User space chooses @ip, so it must
- * not steer speculation beyond the table.
- */
-static __always_inline const struct sframe_row *sframe_row_at(const struct sframe_cursor *cursor,
-							      unsigned long ip)
-{
-	unsigned long at = array_index_nospec(ip - cursor->start, cursor->size);
-
-	return unwind_table_row(cursor->table, cursor->offset + at);
-}
-
 /**
  * sframe_find() - find the row for an instruction of the current process
  * @cursor: Cursor of the walk, zeroed when the walk begins.
  * @ip: Address of the instruction; for a caller, the return address minus one.
- * @row: Set to the row.
+ * @row: Set to the row if a table covers @ip.
  *
  * A walk may go on using a table that has been removed since the walk found it.
  *
- * Context: Any, NMI included.  The caller has held RCU since it first used @cursor, and
- * holds it as long as it uses @row.
+ * Context: Any, NMI included.  The caller has held RCU since it first used @cursor.
  * Return: 0; an error of sframe_seek(); an error of unwind_table_find().
  */
 static inline int sframe_find(struct sframe_cursor *cursor, unsigned long ip,
-			      const struct sframe_row **row)
+			      struct sframe_row *row)
 {
-	const struct sframe_row *own;
+	struct sframe_row own;
+	unsigned long at;
 	int ret;
 
 	if (sframe_is_in_gap(cursor, ip))
@@ -82,13 +70,15 @@ static inline int sframe_find(struct sframe_cursor *cursor, unsigned long ip,
 	ret = sframe_is_at(cursor, ip) ? 0 : sframe_seek(cursor, ip);
 	if (ret)
 		return ret;
-	*row = sframe_row_at(cursor, ip);
-	if (unlikely((*row)->error == -ENOENT || (*row)->followed) && cursor->own) {
-		own = unwind_table_look(cursor->own, cursor->offset + (ip - cursor->start));
-		if ((*row)->error || !own->error)
+	/* User space chooses @ip, so it must not steer speculation beyond the table. */
+	at = cursor->offset + array_index_nospec(ip - cursor->start, cursor->size);
+	*row = unwind_table_row(cursor->table, at);
+	if (unlikely(row->error == -ENOENT || row->followed) && cursor->own) {
+		unwind_table_find(cursor->own, at, &own);
+		if (row->error || !own.error)
 			*row = own;
 	}
-	return (*row)->error;
+	return row->error;
 }
 
 #else
@@ -99,7 +89,7 @@ static inline int sframe_seek(struct sframe_cursor *cursor, unsigned long ip)
 }
 
 static inline int sframe_find(struct sframe_cursor *cursor, unsigned long ip,
-			      const struct sframe_row **row)
+			      struct sframe_row *row)
 {
 	return sframe_seek(cursor, ip);
 }
@@ -107,12 +97,6 @@ static inline int sframe_find(struct sframe_cursor *cursor, unsigned long ip,
 static inline bool sframe_is_at(const struct sframe_cursor *cursor, unsigned long ip)
 {
 	return false;
-}
-
-static inline const struct sframe_row *sframe_row_at(const struct sframe_cursor *cursor,
-						     unsigned long ip)
-{
-	return NULL;
 }
 #endif
 

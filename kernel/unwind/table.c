@@ -8,11 +8,11 @@
  * size of the result is bounded before memory is allocated:
  *
  *	rows	one for each byte of the SFrame table, plus TABLE_MORE_ROWS; twice as many where
- *		table_lay_out() repeats the last ones, and one for each 64 KiB of code.  The
+ *		table_lay_out() repeats the last ones, and 16 for each 64 KiB of code.  The
  *		largest of Debian's files have a quarter of that, although their functions
  *		share rows.
- *	rules	65,535, including the two that stand for "no rule"
- *	index	one word for each six rows, plus one for each 2 KiB of code
+ *	rules	32,768 that rows number, including the two that stand for "no rule"
+ *	index	one word for each five rows, plus one for each 2 KiB of code
  *
  * Errors of unwind_table_build():
  *   -EOPNOTSUPP	an SFrame table in a form that this file does not read
@@ -37,15 +37,15 @@
 /* Number of rows that even a small SFrame table may have, for PLTs of some thousand entries */
 #define TABLE_MORE_ROWS		16384
 
-/* table_build::slots has the numbers of rules plus 1, in 16 bits. */
-#define TABLE_MAX_RULES		0xffffU
+/* What a row can number */
+#define TABLE_MAX_RULES		UNWIND_ROW_PLAIN
 #define TABLE_MIN_ROOM		64
 
 /* What the index can number */
-#define TABLE_MAX_ROWS		(1U << (32 - UNWIND_TABLE_INDEX_SHIFT))
+#define TABLE_MAX_ROWS		(UNWIND_TABLE_INDEX_FIRST + 1)
 
 /* Blocks have at most so many rows on average, if a size from 32 to 2048 bytes allows it. */
-#define TABLE_BLOCK_ROWS	12
+#define TABLE_BLOCK_ROWS	10
 #define TABLE_MIN_SHIFT		5
 #define TABLE_MAX_SHIFT		11
 
@@ -117,7 +117,7 @@ struct table_row {
  * @index:	For each block up to @block, the number of rows in those before.
  * @nr_blocks:	Number of blocks of code.
  * @block:	Block of the last row in @rows.
- * @rule:	Number of the rule of the last row in @rows.
+ * @rule:	What the last row in @rows has as its rule.
  * @end:	Offset in the code at which the last function ends.
  * @rules:	The distinct rules of the new table.
  * @nr_rules:	Number of rules in @rules.
@@ -576,13 +576,26 @@ static int table_read_default(struct table_row *row, struct sframe_row *rule)
 	return 0;
 }
 
+/* What a row has as @rule, if that is plain and fits; else 0 */
+static u16 table_plain_rule(const struct sframe_row *rule)
+{
+	u32 cfa = rule->cfa.offset, slot = rule->slot ? ARCH_SFRAME_RA_OFFSET - rule->slot : 0;
+
+	if (!rule->plain || cfa % UNWIND_ROW_WORD || slot % UNWIND_ROW_WORD ||
+	    cfa / UNWIND_ROW_WORD > UNWIND_ROW_CFA >> UNWIND_ROW_CFA_SHIFT ||
+	    slot / UNWIND_ROW_WORD > UNWIND_ROW_SLOT)
+		return 0;
+	return UNWIND_ROW_PLAIN | (rule->cfa.base == SFRAME_BASE_FP ? UNWIND_ROW_FP : 0) |
+	       cfa / UNWIND_ROW_WORD << UNWIND_ROW_CFA_SHIFT | slot / UNWIND_ROW_WORD;
+}
+
 /* Whether a plain row can have the frame pointer at @offset from the CFA. */
 static bool table_is_slot(s32 offset)
 {
 	return offset <= 2 * ARCH_SFRAME_RA_OFFSET && offset == (s16)offset;
 }
 
-/* Read the rule of @row.  Returns its number or an error. */
+/* Read the rule of @row.  Returns what a row has as its rule, or an error. */
 static int table_read_rules(struct table_build *build, const struct table_function *func,
 			    struct table_row *row)
 {
@@ -612,7 +625,9 @@ static int table_read_rules(struct table_build *build, const struct table_functi
 	}
 	if (ret == -EOPNOTSUPP)
 		return UNWIND_RULE_NONE;
-	return ret ? ret : table_number_rule(build, &rule);
+	if (ret)
+		return ret;
+	return table_plain_rule(&rule) ?: table_number_rule(build, &rule);
 }
 
 /* Get the number of the rule of a function without rows, or an error. */
@@ -770,14 +785,14 @@ static void table_put_end(struct table_layout *to)
 /* All rows of the block are there.  The next one begins with the last of them. */
 static void table_end_block(struct table_layout *to)
 {
-	u32 order = 0;
+	u32 more = 0;
 
-	while (1ULL << order < to->nr - to->first)
-		order++;
-	if (to->end < to->first + (1ULL << order))
-		to->end = to->first + (1ULL << order);
+	while (16ULL << more < to->nr - to->first)
+		more++;
+	if (to->end < to->first + (16ULL << more))
+		to->end = to->first + (16ULL << more);
 	if (to->index)
-		to->index[to->block] = to->first << UNWIND_TABLE_INDEX_SHIFT | order;
+		to->index[to->block] = to->first | more << UNWIND_TABLE_INDEX_SHIFT;
 	if (++to->block < to->nr_blocks && !(u16)(to->block << to->shift)) {
 		table_put_end(to);
 		table_put_row(to, (struct unwind_table_row){ .rule = to->last.rule });

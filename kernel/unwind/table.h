@@ -4,18 +4,19 @@
  * without decoding anything.  unwind_table_build() makes it from an SFrame table and checks
  * it.  The table never changes afterwards, so a lookup needs no checks.
  *
- *	rules	the distinct rules; the first two stand for "no rule", see below
- *	rows	four bytes each: where the row starts, and the number of its rule
+ *	rules	the distinct rules that rows name; the first two stand for "no rule", see below
+ *	rows	four bytes each: where the row starts, and its rule or the number of that
  *	index	a word for each block of code: the rows that a lookup searches
  *
  * A row applies up to the start of the next row.  The first row starts at offset 0.  So each
  * byte has a row, which may say that there is no rule.
  *
- * The size of blocks is a power of two for which they have twelve rows at most on average.
+ * The size of blocks is a power of two for which they have ten rows at most on average.
  * A row has the lower 16 bits of its start, so rows are sorted within a region of 64 KiB.  Each
- * region begins with a row of its own.  A block's rows and the one before them are searched as
- * the next power of two of rows, since those beyond start later.  So that none of them is the next
- * region's, the last row of a region stands there more than once if need be.
+ * region begins with a row of its own.  A block's rows and the one before them are searched as 16
+ * rows or, if they are more, as the next power of two, since those beyond start later.  So that
+ * none of them is the next region's, the last row of a region stands there more than once if need
+ * be.
  */
 #ifndef _KERNEL_UNWIND_TABLE_H
 #define _KERNEL_UNWIND_TABLE_H
@@ -29,11 +30,27 @@
 
 #include "row.h"
 
-/* A word of the index: the number of the first row to search, and the binary logarithm of theirs */
-#define UNWIND_TABLE_INDEX_SHIFT	5
-#define UNWIND_TABLE_INDEX_ORDER	((1U << UNWIND_TABLE_INDEX_SHIFT) - 1)
+/*
+ * A word of the index: the number of the first row to search and, above it, how often 16 rows have
+ * to be doubled to have all rows of the block
+ */
+#define UNWIND_TABLE_INDEX_SHIFT	27
+#define UNWIND_TABLE_INDEX_FIRST	((1U << UNWIND_TABLE_INDEX_SHIFT) - 1)
 /* Offsets have 32 bits; code after this offset is not indexed. */
 #define UNWIND_TABLE_MAX_TEXT	0xfffff000ULL
+
+/*
+ * The rule of a row: its number or, with the uppermost bit, a plain rule itself, see struct
+ * sframe_row.  Then the others have the base and the offset of the CFA, and where the frame pointer
+ * is saved: so many words below the return address, or it is unchanged.  Nearly all rules of
+ * compilers are like this.
+ */
+#define UNWIND_ROW_PLAIN	0x8000U
+#define UNWIND_ROW_FP		0x4000U	/* the base is FP, else SP */
+#define UNWIND_ROW_CFA		0x3ff0U	/* the offset from it in words */
+#define UNWIND_ROW_CFA_SHIFT	4
+#define UNWIND_ROW_SLOT		0x000fU	/* 0: unchanged */
+#define UNWIND_ROW_WORD		8
 
 /* The first rules of each table */
 enum {
@@ -43,7 +60,7 @@ enum {
 
 /**
  * struct unwind_table_row - a row
- * @rule:	The number of its rule.
+ * @rule:	Its rule, or the number of that.
  * @start:	The lower 16 bits of the offset of its first byte in the code.
  */
 struct unwind_table_row {
@@ -99,19 +116,72 @@ struct unwind_table *unwind_table_build(const struct unwind_table_source *source
 					u32 seed, gfp_t gfp);
 void unwind_table_free(const struct unwind_table *table);
 
-/* The number of the rule that unwind_table_row() finds in these parts of a table */
+/* One step of a search: leave out the first @half rows from @row on if the next one applies. */
+static __always_inline const struct unwind_table_row *
+unwind_table_halve(const struct unwind_table_row *row, unsigned long half, u16 start)
+{
+	return row[half].start <= start ? row + half : row;
+}
+
+/* What the row has as its rule that unwind_table_row() finds in these parts of a table */
 static __always_inline unsigned int unwind_table_rule(const struct unwind_table_row *rows,
 						      const u32 *index, u32 shift,
 						      unsigned long offset)
 {
 	const u32 word = index[offset >> shift];
-	const struct unwind_table_row *row = rows + (word >> UNWIND_TABLE_INDEX_SHIFT);
-	unsigned long step = 1U << (word & UNWIND_TABLE_INDEX_ORDER);
+	const struct unwind_table_row *row = rows + (word & UNWIND_TABLE_INDEX_FIRST);
+	u32 more = word >> UNWIND_TABLE_INDEX_SHIFT;
+	const u16 start = offset;
 
-	/* Find the last row that does not start after @offset.  Each step halves their number. */
-	while (step >>= 1)
-		row += row[step].start <= (u16)offset ? step : 0;
+	/*
+	 * Find the last row that does not start after @offset.  Where speculation goes on with the
+	 * loop, it goes on by 0, so that it does not lead beyond the rows.
+	 */
+	for (; unlikely(more); more--)
+		row = unwind_table_halve(row, (8UL << more) & ~15UL, start);
+	row = unwind_table_halve(row, 8, start);
+	row = unwind_table_halve(row, 4, start);
+	row = unwind_table_halve(row, 2, start);
+	row = unwind_table_halve(row, 1, start);
 	return row->rule;
+}
+
+/* The offset of the CFA from its base, of the rule of a row with UNWIND_ROW_PLAIN */
+static __always_inline long unwind_row_cfa(u32 rule)
+{
+	return ((rule & UNWIND_ROW_CFA) >> UNWIND_ROW_CFA_SHIFT) * UNWIND_ROW_WORD;
+}
+
+/* The offset of the saved frame pointer from the CFA, of such a rule; 0 if it is unchanged */
+static __always_inline long unwind_row_slot(u32 rule)
+{
+	long words = rule & UNWIND_ROW_SLOT;
+
+	return words ? ARCH_SFRAME_RA_OFFSET - words * UNWIND_ROW_WORD : 0;
+}
+
+/* The rule with the number @rule, which speculation may have taken for a number */
+static __always_inline const struct sframe_row *
+unwind_table_numbered(const struct unwind_table *table, u32 rule)
+{
+	return &table->rules[array_index_nospec(rule, table->nr_rules)];
+}
+
+/* The rule that a row of @table has as @rule */
+static inline struct sframe_row unwind_table_expand(const struct unwind_table *table, u32 rule)
+{
+	s32 slot = unwind_row_slot(rule);
+
+	if (!(rule & UNWIND_ROW_PLAIN))
+		return *unwind_table_numbered(table, rule);
+	return (struct sframe_row){
+		.cfa = { unwind_row_cfa(rule),
+			 rule & UNWIND_ROW_FP ? SFRAME_BASE_FP : SFRAME_BASE_SP },
+		.ra = { ARCH_SFRAME_RA_OFFSET, SFRAME_BASE_CFA, 1 },
+		.fp = { slot, slot ? SFRAME_BASE_CFA : SFRAME_BASE_SAME, !!slot },
+		.plain = true,
+		.slot = slot,
+	};
 }
 
 /**
@@ -122,46 +192,34 @@ static __always_inline unsigned int unwind_table_rule(const struct unwind_table_
  *	speculation with array_index_nospec().
  *
  * Context: Any, NMI included.
- * Return: The row, valid as long as @table.  Its @error is set if there is no rule.
+ * Return: The row.  Its @error is set if there is no rule.
  */
-static __always_inline const struct sframe_row *
-unwind_table_row(const struct unwind_table *table, unsigned long offset)
+static __always_inline struct sframe_row unwind_table_row(const struct unwind_table *table,
+							  unsigned long offset)
 {
-	return &table->rules[unwind_table_rule(table->rows, table->index, table->shift, offset)];
-}
-
-/**
- * unwind_table_look() - find the row of an instruction at an unchecked offset
- * @table: The table.
- * @offset: Offset of the instruction in the code of @table, or any other number.  This
- *	function makes it safe for speculation.
- *
- * Context: Any, NMI included.
- * Return: The row, valid as long as @table.  Its @error is set if there is no rule.
- */
-static inline const struct sframe_row *unwind_table_look(const struct unwind_table *table,
-							 u64 offset)
-{
-	if (offset >= table->text_size)
-		return &table->rules[UNWIND_RULE_NOWHERE];
-	return unwind_table_row(table, array_index_nospec(offset, table->text_size));
+	return unwind_table_expand(table, unwind_table_rule(table->rows, table->index,
+							    table->shift, offset));
 }
 
 /**
  * unwind_table_find() - find the rule of an instruction at an unchecked offset
  * @table: The table.
- * @offset: Offset of the instruction in the code of @table, or any other number.
- * @row: Set to the row.
+ * @offset: Offset of the instruction in the code of @table, or any other number.  This
+ *	function makes it safe for speculation.
+ * @row: Set to the row; its @error is what is returned.
  *
  * Context: Any, NMI included.
  * Return: 0; -ENOENT if no function covers @offset; -ENODATA if a function does but has no
  * rule there.
  */
 static inline int unwind_table_find(const struct unwind_table *table, u64 offset,
-				    const struct sframe_row **row)
+				    struct sframe_row *row)
 {
-	*row = unwind_table_look(table, offset);
-	return (*row)->error;
+	if (offset < table->text_size)
+		*row = unwind_table_row(table, array_index_nospec(offset, table->text_size));
+	else
+		*row = table->rules[UNWIND_RULE_NOWHERE];
+	return row->error;
 }
 
 #endif /* _KERNEL_UNWIND_TABLE_H */

@@ -31,6 +31,8 @@
 
 /* Maximum number of times that a deferred walk looks at files and begins again */
 #define UNWIND_USER_LOOKS	4
+/* Number of slow steps after which a walk no longer looks for plain rows */
+#define UNWIND_USER_SLOW	2
 
 /*
  * Read the stack word at @from.  In a resident walk, page faults are disabled; where a register
@@ -330,20 +332,20 @@ static int unwind_user_apply(struct unwind_user_walk *walk, const struct sframe_
 	return 0;
 }
 
+static int unwind_user_find_row_rcu(struct unwind_user_walk *walk, unsigned long ip,
+				    struct sframe_row *row)
+{
+	guard(rcu)();
+	/* Without RCU since the last frame, the table may have been freed. */
+	walk->tables.size = 0;
+	return sframe_find(&walk->tables, ip, row);
+}
+
 /* Find the row for @ip.  Returns 0, or an error of sframe_find(). */
 int unwind_user_find_row(struct unwind_user_walk *walk, unsigned long ip, struct sframe_row *row)
 {
-	const struct sframe_row *found;
-	int ret;
-
-	guard(rcu)();
-	/* Without RCU since the last frame, the table may have been freed. */
-	if (!walk->resident)
-		walk->tables.size = 0;
-	ret = sframe_find(&walk->tables, ip, &found);
-	if (!ret)
-		*row = *found;
-	return ret;
+	return walk->resident ? sframe_find(&walk->tables, ip, row) :
+				unwind_user_find_row_rcu(walk, ip, row);
 }
 
 /*
@@ -372,6 +374,7 @@ static bool unwind_user_next(struct unwind_user_walk *walk)
 	/* Tables exist for 64-bit code only. */
 	if (walk->word == 8)
 		ret = unwind_user_find_row(walk, walk->exact ? walk->ip : walk->ip - 1, &row);
+	walk->slow = ret || (row.plain && walk->slow >= UNWIND_USER_SLOW) ? 0 : walk->slow + 1;
 	if (!ret) {
 		ret = unwind_user_apply(walk, &row);
 		if (ret != -EINVAL)
@@ -410,23 +413,35 @@ struct unwind_user_frame {
 };
 
 /*
- * Go to the caller by @row, which is plain.  The caller of this function has begun to access user
- * memory, of which @limit is the end.  Returns false if unwind_user_next() has to handle the frame.
+ * Go to the caller by what a row of @table has as its @rule.  The caller of this function has begun
+ * to access user memory, of which @limit is the end.  Returns false if unwind_user_next() has to
+ * handle the frame.
  */
 static __always_inline bool unwind_user_plain_caller(struct unwind_user_frame *frame,
-						     const struct sframe_row *row,
+						     const struct unwind_table *table, u32 rule,
 						     unsigned long limit)
 {
-	unsigned long base = row->cfa.base == SFRAME_BASE_FP ? frame->fp : frame->sp;
-	/* 0 if it is no user address, so that it does not rise; in speculation, too */
-	unsigned long cfa = array_index_nospec(base + row->cfa.offset, limit);
-	unsigned long fp = frame->fp, ip;
+	unsigned long cfa, fp = frame->fp, ip;
+	const struct sframe_row *row;
+	long slot;
 
+	if (likely(rule & UNWIND_ROW_PLAIN)) {
+		cfa = (rule & UNWIND_ROW_FP ? fp : frame->sp) + unwind_row_cfa(rule);
+		slot = unwind_row_slot(rule);
+	} else {
+		row = unwind_table_numbered(table, rule);
+		if (!row->plain)
+			return false;
+		cfa = (row->cfa.base == SFRAME_BASE_FP ? fp : frame->sp) + row->cfa.offset;
+		slot = row->slot;
+	}
+	/* 0 if it is no user address, so that it does not rise; in speculation, too */
+	cfa = array_index_nospec(cfa, limit);
 	if (cfa <= frame->sp || !IS_ALIGNED(cfa, sizeof(u64)))
 		return false;
 	unsafe_get_user(ip, (unsigned long __user *)(cfa + ARCH_SFRAME_RA_OFFSET), fault);
-	if (row->slot)
-		unsafe_get_user(fp, (unsigned long __user *)(cfa + row->slot), fault);
+	if (slot)
+		unsafe_get_user(fp, (unsigned long __user *)(cfa + slot), fault);
 	*frame = (struct unwind_user_frame){ ip, cfa, fp };
 	return true;
 fault:
@@ -445,11 +460,11 @@ static noinline u64 *unwind_user_walk_table(const struct sframe_cursor *tables,
 	/* Memory that the compiler knows nobody else writes, and registers */
 	const struct sframe_cursor cursor = *tables;
 	const struct unwind_table_row *rows = cursor.table->rows;
-	const struct sframe_row *rules = cursor.table->rules, *row;
 	const u32 *index = cursor.table->index, shift = cursor.table->shift;
-	const unsigned long limit = TASK_SIZE_MAX;
+	const unsigned long limit = TASK_SIZE_MAX, after = cursor.start + 1;
+	unsigned long offset = at - cursor.start;
 	struct unwind_user_frame frame = *from;
-	unsigned long offset;
+	u32 rule;
 
 	/*
 	 * Once for all frames: the addresses are checked, and safe for speculation, one by one.  On
@@ -457,16 +472,17 @@ static noinline u64 *unwind_user_walk_table(const struct sframe_cursor *tables,
 	 */
 	if (!user_read_access_begin((void __user *)frame.sp, sizeof(u64)))
 		return entry;
-	while (entry < end && sframe_is_at(&cursor, at)) {
-		offset = cursor.offset + array_index_nospec(at - cursor.start, cursor.size);
-		row = &rules[unwind_table_rule(rows, index, shift, offset)];
-		/* Else the compiler computes it for each field. */
-		OPTIMIZER_HIDE_VAR(row);
+	while (entry < end) {
+		/* 0 if it is not in the table, in speculation, too, or the first byte of that. */
+		offset = array_index_nospec(offset, cursor.size);
+		if (!offset)
+			break;
+		rule = unwind_table_rule(rows, index, shift, cursor.offset + offset);
 		*entry = frame.ip;
-		if (!row->plain || !unwind_user_plain_caller(&frame, row, limit))
+		if (!unwind_user_plain_caller(&frame, cursor.table, rule, limit))
 			break;
 		entry++;
-		at = frame.ip - 1;
+		offset = frame.ip - after;
 	}
 	user_read_access_end();
 	*from = frame;
@@ -507,6 +523,7 @@ static noinline void unwind_user_walk_plain(struct unwind_user_walk *walk,
 		return;
 	}
 	trace->nr = entry - trace->entries;
+	walk->slow = 0;
 	walk->fp_saved = walk->fp_saved || frame.fp != walk->fp;
 	unwind_user_step(walk, frame.ip, frame.sp, frame.fp);
 }
@@ -547,7 +564,9 @@ static bool unwind_user_go_on(struct unwind_user_walk *walk, struct unwind_user_
 /* Walk the frames that are simple.  RCU is held, and page faults are disabled. */
 static void unwind_user_walk_simple(struct unwind_user_walk *walk, struct unwind_user_trace *trace)
 {
-	unwind_user_walk_plain(walk, trace);
+	/* Where other rows follow each other, to look for a plain one costs more than it saves. */
+	if (walk->slow < UNWIND_USER_SLOW)
+		unwind_user_walk_plain(walk, trace);
 	if (walk->by_fp)
 		unwind_user_walk_records(walk, trace);
 }

@@ -101,37 +101,34 @@ static struct rule rule_of_kernel(const struct sframe_rule *rule)
 	};
 }
 
-/* Return the kernel's row for @pc, or NULL. */
-static const struct sframe_row *kernel_look(const struct comparison *cmp, u64 pc)
+/* Set @row to the kernel's row for @pc.  Returns false if there is none. */
+static bool kernel_look(const struct comparison *cmp, u64 pc, struct sframe_row *row)
 {
-	const struct sframe_row *row;
-
 	for (u32 i = 0; i < cmp->obj->num_text; i++) {
 		const struct sframe_file_text *text = &cmp->obj->text[i];
 
 		if (cmp->kernel[i] && pc >= text->vaddr && pc - text->vaddr < text->size)
-			return unwind_table_find(cmp->kernel[i], pc - text->vaddr, &row) ?
-			       NULL : row;
+			return !unwind_table_find(cmp->kernel[i], pc - text->vaddr, row);
 	}
-	return NULL;
+	return false;
 }
 
 static int kernel_find(const struct comparison *cmp, u64 pc, struct row *row,
 		       struct marks *marks)
 {
-	const struct sframe_row *found = kernel_look(cmp, pc);
+	struct sframe_row found;
 
-	if (!found)
+	if (!kernel_look(cmp, pc, &found))
 		return -ENOENT;
 	*row = (struct row){
-		.cfa = rule_of_kernel(&found->cfa),
-		.ra = rule_of_kernel(&found->ra),
-		.fp = rule_of_kernel(&found->fp),
+		.cfa = rule_of_kernel(&found.cfa),
+		.ra = rule_of_kernel(&found.ra),
+		.fp = rule_of_kernel(&found.fp),
 	};
-	row->cfa.add = found->cfa_add;
-	if (found->outermost)
+	row->cfa.add = found.cfa_add;
+	if (found.outermost)
 		row->ra.kind = RULE_UNDEFINED;
-	*marks = (struct marks){ .signal = found->signal, .followed = found->followed };
+	*marks = (struct marks){ .signal = found.signal, .followed = found.followed };
 	return 0;
 }
 

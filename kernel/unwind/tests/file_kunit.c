@@ -153,13 +153,13 @@ static void file_test_expect_at(struct kunit *test, unsigned long ip, const char
 				int cfa, bool look)
 {
 	struct sframe_cursor cursor = { };
-	const struct sframe_row *row;
+	struct sframe_row row;
 	int found, found_cfa = 0;
 
 	scoped_guard(rcu) {
 		found = sframe_find(&cursor, ip, &row);
 		if (!found)
-			found_cfa = row->cfa.offset;
+			found_cfa = row.cfa.offset;
 	}
 	KUNIT_EXPECT_EQ_MSG(test, found, error, "%s", when);
 	KUNIT_EXPECT_EQ_MSG(test, found_cfa, cfa, "%s", when);
@@ -185,7 +185,7 @@ static void file_test_expect_not_due(struct kunit *test, const char *when, unsig
 {
 	struct sframe_test *t = test->priv;
 	struct sframe_cursor cursor = { };
-	const struct sframe_row *row;
+	struct sframe_row row;
 	int found;
 
 	scoped_guard(rcu)
@@ -200,7 +200,7 @@ static size_t file_test_rows_size(struct kunit *test)
 {
 	struct sframe_test *t = test->priv;
 	struct sframe_cursor cursor = { };
-	const struct sframe_row *row;
+	struct sframe_row row;
 	size_t size = 0;
 
 	scoped_guard(rcu)

@@ -486,7 +486,7 @@ static int sframe_test_lookup(struct kunit *test, unsigned long ip)
 {
 	struct sframe_test *t = test->priv;
 	struct sframe_cursor cursor = { };
-	const struct sframe_row *row;
+	struct sframe_row row;
 
 	guard(rcu)();
 	return sframe_find(&cursor, t->text + ip, &row);

@@ -184,27 +184,27 @@ static void table_expect_rule(struct kunit *test, u64 offset, const char *name,
 static void table_expect_row(struct kunit *test, const struct unwind_table *table,
 			     const struct table_case *want)
 {
-	const struct sframe_row *row;
+	struct sframe_row row;
 	int ret;
 
 	ret = unwind_table_find(table, want->offset, &row);
 	KUNIT_EXPECT_EQ_MSG(test, ret, want->ret, "offset %#llx", want->offset);
 	if (ret || want->ret)
 		return;
-	KUNIT_EXPECT_EQ_MSG(test, (bool)row->outermost, (bool)want->row.outermost, "offset %#llx",
+	KUNIT_EXPECT_EQ_MSG(test, (bool)row.outermost, (bool)want->row.outermost, "offset %#llx",
 			    want->offset);
-	KUNIT_EXPECT_EQ_MSG(test, (bool)row->signal, (bool)want->row.signal, "offset %#llx",
+	KUNIT_EXPECT_EQ_MSG(test, (bool)row.signal, (bool)want->row.signal, "offset %#llx",
 			    want->offset);
-	KUNIT_EXPECT_EQ_MSG(test, (bool)row->followed, (bool)want->row.followed, "offset %#llx",
+	KUNIT_EXPECT_EQ_MSG(test, (bool)row.followed, (bool)want->row.followed, "offset %#llx",
 			    want->offset);
-	KUNIT_EXPECT_EQ_MSG(test, (bool)row->plain, (bool)want->row.plain, "offset %#llx",
+	KUNIT_EXPECT_EQ_MSG(test, (bool)row.plain, (bool)want->row.plain, "offset %#llx",
 			    want->offset);
-	KUNIT_EXPECT_EQ_MSG(test, row->slot, want->row.slot, "offset %#llx", want->offset);
-	if (row->outermost)
+	KUNIT_EXPECT_EQ_MSG(test, row.slot, want->row.slot, "offset %#llx", want->offset);
+	if (row.outermost)
 		return;
-	table_expect_rule(test, want->offset, "cfa", &row->cfa, &want->row.cfa);
-	table_expect_rule(test, want->offset, "ra", &row->ra, &want->row.ra);
-	table_expect_rule(test, want->offset, "fp", &row->fp, &want->row.fp);
+	table_expect_rule(test, want->offset, "cfa", &row.cfa, &want->row.cfa);
+	table_expect_rule(test, want->offset, "ra", &row.ra, &want->row.ra);
+	table_expect_rule(test, want->offset, "fp", &row.fp, &want->row.fp);
 }
 
 /* Build the table and expect the rows in @want. */
@@ -343,10 +343,10 @@ static void unwind_table_has_a_row_for_alignment_alone(struct kunit *test)
 /* The CFA's offset from the stack pointer at @offset, or an error */
 static int table_cfa_at(const struct unwind_table *table, u64 offset)
 {
-	const struct sframe_row *row;
+	struct sframe_row row;
 	int ret = unwind_table_find(table, offset, &row);
 
-	return ret ? ret : row->cfa.offset;
+	return ret ? ret : row.cfa.offset;
 }
 
 /* Many rows up to the end of a region of 64 KiB, two regions in one row, and a row at a start */

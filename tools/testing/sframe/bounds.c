@@ -78,10 +78,10 @@ static void free_built(struct writer *writer, const struct unwind_table *table)
 /* What the row at @offset has as its CFA's offset, or the lookup's error. */
 static int cfa_at(const struct unwind_table *table, u64 offset)
 {
-	const struct sframe_row *row;
+	struct sframe_row row;
 	int error = unwind_table_find(table, offset, &row);
 
-	return error ? error : row->cfa.offset;
+	return error ? error : row.cfa.offset;
 }
 
 static void test_bombs(void)
@@ -127,10 +127,16 @@ static void test_bombs(void)
 	refused(&writer, -E2BIG, "claims_rows");
 }
 
-/* The maximum of rules: 65,535, two of which say that there is no row */
+/* A CFA's offset, one for each @i, that a row cannot have itself, as it is no multiple of eight */
+static u32 odd_offset(u32 i)
+{
+	return i * 8 + 1;
+}
+
+/* The maximum of rules that rows number: 32,768, two of which say that there is no row */
 static void test_most_rules(void)
 {
-	const u32 nr = 65533;
+	const u32 nr = 32766;
 
 	for (u32 more = 0; more < 2; more++) {
 		struct writer writer = start(1, (nr + more) * ROW_LEN, nr + more);
@@ -138,7 +144,7 @@ static void test_most_rules(void)
 		u32 wrong = 0;
 
 		for (u32 i = 0; i < nr + more; i++)
-			add_row(&writer, i, i * 8);
+			add_row(&writer, i, odd_offset(i));
 		add_function(&writer, 0, nr + more, 0, nr + more, SFRAME_FRE_ADDR4, 0);
 		if (more) {
 			refused(&writer, -E2BIG, "has_a_rule_too_many");
@@ -146,7 +152,7 @@ static void test_most_rules(void)
 		}
 		table = test_built(&writer.source, "most_rules");
 		for (u32 i = 0; table && i < nr; i++)
-			wrong += cfa_at(table, i) != i * 8;
+			wrong += cfa_at(table, i) != odd_offset(i);
 		test_result(table && !wrong, "most_rules_every_byte: %u of %u wrong", wrong, nr);
 		free_built(&writer, table);
 	}
@@ -271,6 +277,26 @@ static void test_padding(void)
 	}
 }
 
+/* Offsets of the CFA that a row can have itself, and those around */
+static void test_plain_rules(void)
+{
+	const int from = -16, nr = 8300;
+	struct writer writer = start(1, nr * ROW_LEN, nr);
+	struct unwind_table *table;
+	unsigned int wrong = 0;
+
+	for (int i = 0; i < nr; i++)
+		add_row(&writer, i, from + i);
+	add_function(&writer, 0, nr, 0, nr, SFRAME_FRE_ADDR4, 0);
+	table = test_built(&writer.source, "plain_rules");
+	for (int i = 0; table && i < nr; i++)
+		wrong += cfa_at(table, i) != from + i;
+	/* Multiples of eight from 0 to 8184, of -16 to 8283 */
+	test_result(table && !wrong && table->nr_rules == 2 + nr - 1024,
+		    "plain_rules_every_byte: %u wrong", wrong);
+	free_built(&writer, table);
+}
+
 /* Before the first function and after the last one nothing is padding. */
 static void test_no_padding(void)
 {
@@ -287,6 +313,9 @@ static void test_no_padding(void)
 	free_built(&writer, table);
 }
 
+/* The last row of a region is there so often, for searches of its last block. */
+#define REPEATED 16
+
 /* A row that says the same as the one before is not stored, across functions either. */
 static void test_equal_rows(void)
 {
@@ -299,7 +328,7 @@ static void test_equal_rows(void)
 	for (int i = 0; i < 3; i++)
 		add_function(&writer, i * 0x1000, 0x1000, 0, 3, REPEATS, 3);
 	table = test_built(&writer.source, "equal_rows");
-	test_result(table && table->nr_rows == 1 && cfa_at(table, 0) == 8 &&
+	test_result(table && table->nr_rows == REPEATED && cfa_at(table, 0) == 8 &&
 		    cfa_at(table, 0x2fff) == 8, "equal_rows_are_one: %u",
 		    table ? table->nr_rows : 0);
 	free_built(&writer, table);
@@ -332,13 +361,18 @@ static void test_overlap(void)
 	free_built(&writer, table);
 }
 
-/* Sizes that are near to 32 bits.  Each 64 KiB of code but the first have a row more. */
+/*
+ * Sizes that are near to 32 bits.  Where a row starts before the last block of its 64 KiB, these
+ * have one more: the first, and those where the function ends unless it ends in that block.
+ */
 static void test_large_function(void)
 {
 	static const u32 sizes[] = { 0x7fffffff, 0x80000001, 0xc6000080, 0xffffeff0 };
-	const u32 rows = 3 + (UNWIND_TABLE_MAX_TEXT - 1) / 65536;
+	static const u32 more[] = { 1, 2, 2, 1 };
+	const u32 regions = 1 + (UNWIND_TABLE_MAX_TEXT - 1) / 65536;
 
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		const u32 rows = regions * REPEATED + more[i];
 		struct writer writer = start(1, ROW_LEN, UINT32_MAX);
 		struct unwind_table *table;
 		char name[32];
@@ -364,7 +398,7 @@ static void test_no_memory(void)
 	int failed = -1;
 
 	for (int i = 0; i < ROWS; i++)
-		add_row(&writer, i, i * 8);
+		add_row(&writer, i, odd_offset(i));
 	add_function(&writer, 0, ROWS, 0, ROWS, SFRAME_FRE_ADDR4, 0);
 	do {
 		test_heap.left = ++failed;
@@ -463,6 +497,7 @@ void test_bounds(void)
 {
 	test_bombs();
 	test_most_rules();
+	test_plain_rules();
 	test_no_function();
 	test_blocks();
 	test_padding();

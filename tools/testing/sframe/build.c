@@ -13,15 +13,19 @@
 
 /* See the top of table.c: rows beside one for each byte, and rules. */
 #define MORE_ROWS	16384
-#define MAX_RULES	65536
+#define MAX_RULES	32768
 #define MIN_RULES	64
 
 /* As long as the number of rows is not known */
 #define BUILD_BLOCK	512
-/* Each word of the index is for six rows, or for as much code. */
-#define BLOCK_ROWS	6
+/* Each word of the index is for five rows, or for as much code. */
+#define BLOCK_ROWS	5
 #define MAX_BLOCK	2048
 #define REGION		65536
+/* A row has its rule itself, not the number of one. */
+#define IS_RULE 0x8000
+/* The last row of a region may stand there so often. */
+#define REPEATS 16
 /* A row that holds in many blocks is looked up in so many of them. */
 #define LOOK_BLOCKS	8
 
@@ -53,7 +57,7 @@ size_t test_bound(const struct unwind_table_source *source)
 {
 	size_t rows = source->len + MORE_ROWS;
 	size_t built = rows + text_size(source) / BUILD_BLOCK + 2, rules = MIN_RULES;
-	size_t final = 2 * rows + text_size(source) / REGION + 1 +
+	size_t final = 2 * rows + (text_size(source) / REGION + 1) * REPEATS +
 		       rows / BLOCK_ROWS + text_size(source) / MAX_BLOCK + 2;
 
 	/* An SFrame row has two bytes at least. */
@@ -87,7 +91,7 @@ static u32 nr_blocks(const struct unwind_table *table)
 /* The first row that a lookup in @block searches; the number of rows if there is no such block */
 static u32 first_of(const struct unwind_table *table, u32 block)
 {
-	return block < nr_blocks(table) ? table->index[block] >> UNWIND_TABLE_INDEX_SHIFT :
+	return block < nr_blocks(table) ? table->index[block] & UNWIND_TABLE_INDEX_FIRST :
 					  table->nr_rows;
 }
 
@@ -102,7 +106,7 @@ static u32 region_end(const struct unwind_table *table, u32 block)
 static const char *check_block(const struct unwind_table *table, u32 block)
 {
 	u32 first = first_of(table, block), next = first_of(table, block + 1);
-	u64 end = first + (1ull << (table->index[block] & UNWIND_TABLE_INDEX_ORDER));
+	u64 end = first + (16ull << (table->index[block] >> UNWIND_TABLE_INDEX_SHIFT));
 	u32 start = (block << table->shift) % REGION;
 
 	if (first > next || next > table->nr_rows)
@@ -132,7 +136,7 @@ static const char *check_order(const struct unwind_table *table)
 	if (first_of(table, 0))
 		return "the index leaves rows out";
 	for (u32 row = 0; row < table->nr_rows; row++)
-		if (table->rows[row].rule >= table->nr_rules)
+		if (!(table->rows[row].rule & IS_RULE) && table->rows[row].rule >= table->nr_rules)
 			return "a row without a rule";
 	for (u32 block = 0; block < nr_blocks(table); block++) {
 		broken = check_block(table, block);
@@ -142,12 +146,34 @@ static const char *check_order(const struct unwind_table *table)
 	return NULL;
 }
 
+/* The rule of @row, by the description of the layout */
+static struct sframe_row rule_of(const struct unwind_table *table, u32 row)
+{
+	u16 rule = table->rows[row].rule;
+	struct sframe_row want = {
+		.cfa = { (rule / 16 & 0x3ff) * 8, rule & 0x4000 ? 6 : 7, 0 },
+		.ra = { -8, SFRAME_BASE_CFA, 1 },
+		.fp.base = SFRAME_BASE_SAME,
+		.plain = 1,
+	};
+
+	if (!(rule & IS_RULE))
+		return table->rules[rule];
+	if (rule % 16) {
+		want.slot = -8 - 8 * (rule % 16);
+		want.fp = (struct sframe_rule){ want.slot, SFRAME_BASE_CFA, 1 };
+	}
+	return want;
+}
+
 static bool finds(const struct unwind_table *table, u64 offset, u32 row)
 {
-	const struct sframe_row *want = &table->rules[table->rows[row].rule];
-	const struct sframe_row *found = NULL;
+	const struct sframe_row want = rule_of(table, row);
+	struct sframe_row found;
 
-	return unwind_table_find(table, offset, &found) == want->error && found == want;
+	return unwind_table_find(table, offset, &found) == want.error &&
+	       test_same_found(&found, &want) && found.plain == want.plain &&
+	       found.slot == want.slot;
 }
 
 /* The row from @from to @to is found at both ends, and at the start of each block between. */
@@ -193,8 +219,10 @@ static const char *check_outside(const struct unwind_table *table)
 		1ull << 63, (1ull << 63) + table->text_size - 1, ~0ull - REGION, ~0ull,
 	};
 
+	struct sframe_row row;
+
 	for (size_t i = 0; i < ARRAY_SIZE(far); i++)
-		if (unwind_table_look(table, far[i])->error != -ENOENT)
+		if (unwind_table_find(table, far[i], &row) != -ENOENT)
 			return "a row outside the code";
 	return NULL;
 }

@@ -395,7 +395,7 @@ static void test_all_text(void)
 	};
 	struct unwind_table_source source = good_source();
 	struct unwind_table *table;
-	const struct sframe_row *row;
+	struct sframe_row row;
 	char text[64];
 
 	source.text_start = 0;
@@ -405,7 +405,7 @@ static void test_all_text(void)
 		for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 			int error = unwind_table_find(table, cases[i].ip, &row);
 
-			test_row_text(error, row, text, sizeof(text));
+			test_row_text(error, &row, text, sizeof(text));
 			test_result(!strcmp(text, good_row(cases[i].ip)), "%s: %s",
 				    cases[i].name, text);
 		}

@@ -44,10 +44,10 @@ static const char *look_up(const struct unwind_table *table,
 			   const struct unwind_table_source *source, u64 ip)
 {
 	static char text[128];
-	const struct sframe_row *row;
+	struct sframe_row row;
 	int error = unwind_table_find(table, ip - source->text_start, &row);
 
-	test_row_text(error, row, text, sizeof(text));
+	test_row_text(error, &row, text, sizeof(text));
 	return text;
 }
 

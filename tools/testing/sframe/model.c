@@ -249,18 +249,17 @@ bool test_is_alignment(const struct unwind_table_source *source, u64 ip)
 enum test_agreement test_compare(const struct unwind_table *table,
 				 const struct unwind_table_source *source, u64 ip)
 {
-	const struct sframe_row *ours, *before;
-	struct sframe_row row;
+	struct sframe_row ours, before, row;
 	int error, model;
 
 	error = unwind_table_find(table, ip - source->text_start, &ours);
 	model = test_model_row(source, ip, &row);
-	if (!error && !model && test_same_row(ours, &row) && ours->plain == row.plain &&
-	    ours->slot == row.slot)
+	if (!error && !model && test_same_row(&ours, &row) && ours.plain == row.plain &&
+	    ours.slot == row.slot)
 		return TEST_EQUAL;
 	if (error && error == model)
 		return TEST_EQUAL;
 	unwind_table_find(table, ip - source->text_start - 1, &before);
-	return model == -ENOENT && before == ours && test_is_alignment(source, ip) ?
-	       TEST_PADDING : TEST_DIFFERENT;
+	return model == -ENOENT && test_same_found(&before, &ours) &&
+	       test_is_alignment(source, ip) ? TEST_PADDING : TEST_DIFFERENT;
 }

@@ -506,13 +506,15 @@ static bool check_comparison(const struct comparison *cmp, const char *name)
 /* Our row of a byte.  The others know no function without one. */
 static struct pair look_up(const struct unwind_table *table, u64 ip, u64 offset)
 {
-	const struct sframe_row *row = unwind_table_look(table, offset);
+	struct sframe_row row, before;
 
+	unwind_table_find(table, offset, &row);
+	unwind_table_find(table, offset - 1, &before);
 	return (struct pair){
 		.ip = ip,
-		.ours = row->error == -ENODATA ? -ENOENT : row->error,
-		.our_row = *row,
-		.goes_on = row == unwind_table_look(table, offset - 1),
+		.ours = row.error == -ENODATA ? -ENOENT : row.error,
+		.our_row = row,
+		.goes_on = test_same_found(&row, &before),
 	};
 }
 

@@ -108,6 +108,11 @@ bool test_same_row(const struct sframe_row *a, const struct sframe_row *b)
 	       same_rule(&a->ra, &b->ra) && same_rule(&a->fp, &b->fp);
 }
 
+bool test_same_found(const struct sframe_row *a, const struct sframe_row *b)
+{
+	return a->error == b->error && (a->error || test_same_row(a, b));
+}
+
 /* What sframe_row::plain says */
 static bool is_plain_row(const struct sframe_row *row)
 {

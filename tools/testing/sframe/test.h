@@ -41,6 +41,8 @@ const char *test_error(int error);
 void test_row_text(int error, const struct sframe_row *row, char *to, size_t len);
 bool test_sound_row(const struct sframe_row *row);
 bool test_same_row(const struct sframe_row *a, const struct sframe_row *b);
+/* Of what lookups have found */
+bool test_same_found(const struct sframe_row *a, const struct sframe_row *b);
 
 /* build.c: unwind_table_build(), and what holds for every table */
 

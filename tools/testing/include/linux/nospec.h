@@ -1,2 +1,2 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-#define array_index_nospec(index, size) ((void)(size), (index))
+#define array_index_nospec(index, size) ((index) < (size) ? (index) : 0)
