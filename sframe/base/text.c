@@ -100,6 +100,21 @@ char *text_format(const char *format, ...)
 }
 
 /**
+ * text_digits() - write bytes in hexadecimal digits
+ * @to:		Room for two digits a byte, and a zero.
+ * @bytes:	The bytes.
+ * @size:	Their number.
+ *
+ * Return: where the zero is.
+ */
+char *text_digits(char *to, const u8 *bytes, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		to += sprintf(to, "%02x", bytes[i]);
+	return to;
+}
+
+/**
  * text_line() - print a line without control characters
  * @format:	The line, without the newline at its end.
  */

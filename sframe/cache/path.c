@@ -10,15 +10,9 @@
 #include <unistd.h>
 
 #include "base/open_regular.h"
+#include "base/text.h"
 #include "cache/path.h"
 #include "table/file.h"
-
-static char *put_digits(char *to, const u8 *bytes, size_t size)
-{
-	for (size_t i = 0; i < size; i++)
-		to += sprintf(to, "%02x", bytes[i]);
-	return to;
-}
 
 /**
  * cache_key() - put a build-id and a layout into digits
@@ -30,10 +24,10 @@ static char *put_digits(char *to, const u8 *bytes, size_t size)
 void cache_key(const u8 *id, u32 id_size, const u8 layout[SFRAME_FILE_LAYOUT],
 	       char key[CACHE_KEY_SIZE])
 {
-	char *to = put_digits(key, id, id_size ?: SFRAME_INDEX_MAX_ID);
+	char *to = text_digits(key, id, id_size ?: SFRAME_INDEX_MAX_ID);
 
 	*to++ = '-';
-	put_digits(to, layout, SFRAME_FILE_LAYOUT);
+	text_digits(to, layout, SFRAME_FILE_LAYOUT);
 }
 
 /**

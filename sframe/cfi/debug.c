@@ -13,6 +13,7 @@
 
 #include "base/grow.h"
 #include "base/open_regular.h"
+#include "base/text.h"
 #include "cfi/debug.h"
 #include "cfi/read.h"
 
@@ -32,8 +33,7 @@ int debug_open(const u8 *id, u32 id_size, const char *dir)
 
 	if (!id_size)
 		return -1;
-	for (u32 i = 0; i < id_size; i++)
-		sprintf(digits + 2 * i, "%02x", id[i]);
+	text_digits(digits, id, id_size);
 	if (asprintf(&name, "%s/.build-id/%.2s/%s.debug", dir, digits, digits + 2) < 0)
 		return -1;
 	fd = open_regular(name, 0, &st);
