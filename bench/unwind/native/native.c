@@ -167,9 +167,8 @@ static void take_addresses(void)
 		struct iovec local, remote = { (void *)start, size };
 		void *at;
 
-		if (!stack && !mapping->code)
-			continue;
-		if (mapping->start >= 1ul << 47)
+		/* The vsyscall page has a kernel's address. */
+		if ((!stack && !mapping->code) || mapping->start >= 1ul << 47)
 			continue;
 		at = mmap((void *)start, size, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
@@ -209,7 +208,8 @@ static unsigned int pointers_walk(const struct stack *stack, uint64_t *ips)
 /* The stack @from with a frame record for each of the @nr frames at @ips */
 static struct stack with_records(const struct stack *from, const uint64_t *ips, unsigned int nr)
 {
-	unsigned long at = from->regs.sp, end = from->start + from->size - 16, record;
+	unsigned long at = from->regs.sp, end = from->start + from->size - 16;
+	unsigned long record, lowest = at;
 	struct stack to = *from;
 	unsigned long *link;
 
@@ -220,12 +220,10 @@ static struct stack with_records(const struct stack *from, const uint64_t *ips, 
 		while (at < end && *(const uint64_t *)(from->bytes + (at - from->start)) != ips[i])
 			at += 8;
 		/* A frame of one word leaves no room: its record comes a word later. */
-		record = at - 8 < to.regs.sp ? to.regs.sp : at - 8;
-		if (link != &to.regs.bp && record < (unsigned long)link - (unsigned long)to.bytes +
-						     to.start + 16)
-			record = (unsigned long)link - (unsigned long)to.bytes + to.start + 16;
+		record = at - 8 < lowest ? lowest : at - 8;
 		if (record > end)
 			break;
+		lowest = record + 16;
 		*link = record;
 		link = (unsigned long *)(to.bytes + (record - to.start));
 		link[1] = ips[i];
