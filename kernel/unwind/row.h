@@ -45,6 +45,9 @@ struct sframe_rule {
  * @plain:	The common form: @cfa has base SP or FP, the return address is the word
  *		below the CFA, and the frame pointer is unchanged or saved below that word, at
  *		@slot.
+ * @direct:	A row that is neither plain, outermost, signal nor followed.  @cfa is SP or FP
+ *		plus an offset, or the word there plus @cfa_add.  The return address is in memory,
+ *		and the frame pointer is unchanged or in memory, both by SP, FP or the CFA.
  * @error:	0, or why there is no rule; the other fields are not used then.  -ENOENT: no
  *		function covers the instruction.  -ENODATA: a function does, but has no rule.
  * @slot:	Of a plain row: the offset of the saved frame pointer from the CFA; 0 if the
@@ -62,6 +65,7 @@ struct sframe_row {
 	bool			signal : 1;
 	bool			followed : 1;
 	bool			plain : 1;
+	bool			direct : 1;
 	s8			error;
 	s16			slot;
 	s32			cfa_add;

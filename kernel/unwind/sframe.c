@@ -473,3 +473,22 @@ int sframe_seek(struct sframe_cursor *cursor, unsigned long ip)
 	}
 	return unwind_file_seek(cursor, ip, first, last);
 }
+
+/**
+ * sframe_find_own() - ask the object's own table as well
+ * @cursor: A cursor that has one.
+ * @at: Offset of the instruction in the code of both tables.
+ * @row: The row of @cursor's table, which is an error or not from unwind information; set to that
+ *	of the object's own table if that is better.
+ *
+ * Context: As sframe_find(), which is the only caller.
+ */
+void sframe_find_own(const struct sframe_cursor *cursor, unsigned long at,
+		     struct sframe_row *row)
+{
+	struct sframe_row own;
+
+	unwind_table_find(cursor->own, at, &own);
+	if (row->error || !own.error)
+		*row = own;
+}

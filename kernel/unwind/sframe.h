@@ -40,6 +40,8 @@ static __always_inline bool sframe_is_in_gap(const struct sframe_cursor *cursor,
 
 #ifdef CONFIG_UNWIND_USER_SFRAME
 int sframe_seek(struct sframe_cursor *cursor, unsigned long ip);
+void sframe_find_own(const struct sframe_cursor *cursor, unsigned long at,
+		     struct sframe_row *row);
 
 /* Whether the table of @cursor covers @ip. */
 static __always_inline bool sframe_is_at(const struct sframe_cursor *cursor, unsigned long ip)
@@ -61,7 +63,6 @@ static __always_inline bool sframe_is_at(const struct sframe_cursor *cursor, uns
 static inline int sframe_find(struct sframe_cursor *cursor, unsigned long ip,
 			      struct sframe_row *row)
 {
-	struct sframe_row own;
 	unsigned long at;
 	int ret;
 
@@ -72,12 +73,9 @@ static inline int sframe_find(struct sframe_cursor *cursor, unsigned long ip,
 		return ret;
 	/* User space chooses @ip, so it must not steer speculation beyond the table. */
 	at = cursor->offset + array_index_nospec(ip - cursor->start, cursor->size);
-	*row = unwind_table_row(cursor->table, at);
-	if (unlikely(row->error == -ENOENT || row->followed) && cursor->own) {
-		unwind_table_find(cursor->own, at, &own);
-		if (row->error || !own.error)
-			*row = own;
-	}
+	unwind_table_row(cursor->table, at, row);
+	if (unlikely(row->error == -ENOENT || row->followed) && cursor->own)
+		sframe_find_own(cursor, at, row);
 	return row->error;
 }
 

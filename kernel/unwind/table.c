@@ -595,6 +595,21 @@ static bool table_is_slot(s32 offset)
 	return offset <= 2 * ARCH_SFRAME_RA_OFFSET && offset == (s16)offset;
 }
 
+/* Whether a direct row can have @rule, for the return address or the frame pointer. */
+static bool table_is_direct_word(const struct sframe_rule *rule)
+{
+	return rule->deref && (rule->base == SFRAME_BASE_CFA || rule->base == SFRAME_BASE_SP ||
+			       rule->base == SFRAME_BASE_FP);
+}
+
+static bool table_is_direct(const struct sframe_row *rule)
+{
+	return !rule->plain && !rule->signal && !rule->followed &&
+	       (rule->cfa.base == SFRAME_BASE_SP || rule->cfa.base == SFRAME_BASE_FP) &&
+	       table_is_direct_word(&rule->ra) &&
+	       (rule->fp.base == SFRAME_BASE_SAME || table_is_direct_word(&rule->fp));
+}
+
 /* Read the rule of @row.  Returns what a row has as its rule, or an error. */
 static int table_read_rules(struct table_build *build, const struct table_function *func,
 			    struct table_row *row)
@@ -627,6 +642,7 @@ static int table_read_rules(struct table_build *build, const struct table_functi
 		return UNWIND_RULE_NONE;
 	if (ret)
 		return ret;
+	rule.direct = table_is_direct(&rule);
 	return table_plain_rule(&rule) ?: table_number_rule(build, &rule);
 }
 
@@ -785,12 +801,13 @@ static void table_put_end(struct table_layout *to)
 /* All rows of the block are there.  The next one begins with the last of them. */
 static void table_end_block(struct table_layout *to)
 {
+	u64 rows = UNWIND_TABLE_SEARCH;
 	u32 more = 0;
 
-	while (16ULL << more < to->nr - to->first)
+	for (; rows < to->nr - to->first; rows *= 2)
 		more++;
-	if (to->end < to->first + (16ULL << more))
-		to->end = to->first + (16ULL << more);
+	if (to->end < to->first + rows)
+		to->end = to->first + rows;
 	if (to->index)
 		to->index[to->block] = to->first | more << UNWIND_TABLE_INDEX_SHIFT;
 	if (++to->block < to->nr_blocks && !(u16)(to->block << to->shift)) {

@@ -36,6 +36,8 @@
  */
 #define UNWIND_TABLE_INDEX_SHIFT	27
 #define UNWIND_TABLE_INDEX_FIRST	((1U << UNWIND_TABLE_INDEX_SHIFT) - 1)
+/* Number of rows in which the last four steps of a search find one, so no other is possible */
+#define UNWIND_TABLE_SEARCH	16U
 /* Offsets have 32 bits; code after this offset is not indexed. */
 #define UNWIND_TABLE_MAX_TEXT	0xfffff000ULL
 
@@ -138,11 +140,12 @@ static __always_inline unsigned int unwind_table_rule(const struct unwind_table_
 	 * loop, it goes on by 0, so that it does not lead beyond the rows.
 	 */
 	for (; unlikely(more); more--)
-		row = unwind_table_halve(row, (8UL << more) & ~15UL, start);
-	row = unwind_table_halve(row, 8, start);
-	row = unwind_table_halve(row, 4, start);
-	row = unwind_table_halve(row, 2, start);
-	row = unwind_table_halve(row, 1, start);
+		row = unwind_table_halve(row, ((unsigned long)UNWIND_TABLE_SEARCH / 2 << more) &
+					      ~(UNWIND_TABLE_SEARCH - 1UL), start);
+	row = unwind_table_halve(row, UNWIND_TABLE_SEARCH / 2, start);
+	row = unwind_table_halve(row, UNWIND_TABLE_SEARCH / 4, start);
+	row = unwind_table_halve(row, UNWIND_TABLE_SEARCH / 8, start);
+	row = unwind_table_halve(row, UNWIND_TABLE_SEARCH / 16, start);
 	return row->rule;
 }
 
@@ -152,12 +155,10 @@ static __always_inline long unwind_row_cfa(u32 rule)
 	return ((rule & UNWIND_ROW_CFA) >> UNWIND_ROW_CFA_SHIFT) * UNWIND_ROW_WORD;
 }
 
-/* The offset of the saved frame pointer from the CFA, of such a rule; 0 if it is unchanged */
-static __always_inline long unwind_row_slot(u32 rule)
+/* The offset of the frame pointer from the CFA, if such a rule has UNWIND_ROW_SLOT */
+static __always_inline long unwind_row_saved(u32 rule)
 {
-	long words = rule & UNWIND_ROW_SLOT;
-
-	return words ? ARCH_SFRAME_RA_OFFSET - words * UNWIND_ROW_WORD : 0;
+	return ARCH_SFRAME_RA_OFFSET - (long)(rule & UNWIND_ROW_SLOT) * UNWIND_ROW_WORD;
 }
 
 /* The rule with the number @rule, which speculation may have taken for a number */
@@ -167,14 +168,17 @@ unwind_table_numbered(const struct unwind_table *table, u32 rule)
 	return &table->rules[array_index_nospec(rule, table->nr_rules)];
 }
 
-/* The rule that a row of @table has as @rule */
-static inline struct sframe_row unwind_table_expand(const struct unwind_table *table, u32 rule)
+/* Set @row to the rule that a row of @table has as @rule. */
+static inline void unwind_table_expand(const struct unwind_table *table, u32 rule,
+				       struct sframe_row *row)
 {
-	s32 slot = unwind_row_slot(rule);
+	s32 slot = rule & UNWIND_ROW_SLOT ? unwind_row_saved(rule) : 0;
 
-	if (!(rule & UNWIND_ROW_PLAIN))
-		return *unwind_table_numbered(table, rule);
-	return (struct sframe_row){
+	if (!(rule & UNWIND_ROW_PLAIN)) {
+		*row = *unwind_table_numbered(table, rule);
+		return;
+	}
+	*row = (struct sframe_row){
 		.cfa = { unwind_row_cfa(rule),
 			 rule & UNWIND_ROW_FP ? SFRAME_BASE_FP : SFRAME_BASE_SP },
 		.ra = { ARCH_SFRAME_RA_OFFSET, SFRAME_BASE_CFA, 1 },
@@ -190,15 +194,15 @@ static inline struct sframe_row unwind_table_expand(const struct unwind_table *t
  * @offset: Offset of the instruction in the code of @table, below @table->text_size.  If user
  *	space chooses it, as it chooses return addresses, the caller has to make it safe for
  *	speculation with array_index_nospec().
+ * @row: Set to the row; its @error is set if there is no rule.
  *
  * Context: Any, NMI included.
- * Return: The row.  Its @error is set if there is no rule.
  */
-static __always_inline struct sframe_row unwind_table_row(const struct unwind_table *table,
-							  unsigned long offset)
+static __always_inline void unwind_table_row(const struct unwind_table *table,
+					     unsigned long offset, struct sframe_row *row)
 {
-	return unwind_table_expand(table, unwind_table_rule(table->rows, table->index,
-							    table->shift, offset));
+	unwind_table_expand(table, unwind_table_rule(table->rows, table->index, table->shift,
+						     offset), row);
 }
 
 /**
@@ -216,7 +220,7 @@ static inline int unwind_table_find(const struct unwind_table *table, u64 offset
 				    struct sframe_row *row)
 {
 	if (offset < table->text_size)
-		*row = unwind_table_row(table, array_index_nospec(offset, table->text_size));
+		unwind_table_row(table, array_index_nospec(offset, table->text_size), row);
 	else
 		*row = table->rules[UNWIND_RULE_NOWHERE];
 	return row->error;

@@ -31,7 +31,7 @@
 
 /* Maximum number of times that a deferred walk looks at files and begins again */
 #define UNWIND_USER_LOOKS	4
-/* Number of slow steps after which a walk no longer looks for plain rows */
+/* Number of slow steps after which a walk no longer looks for plain and direct rows */
 #define UNWIND_USER_SLOW	2
 
 /*
@@ -374,7 +374,8 @@ static bool unwind_user_next(struct unwind_user_walk *walk)
 	/* Tables exist for 64-bit code only. */
 	if (walk->word == 8)
 		ret = unwind_user_find_row(walk, walk->exact ? walk->ip : walk->ip - 1, &row);
-	walk->slow = ret || (row.plain && walk->slow >= UNWIND_USER_SLOW) ? 0 : walk->slow + 1;
+	walk->slow = ret || ((row.plain || row.direct) && walk->slow >= UNWIND_USER_SLOW) ?
+		     0 : walk->slow + 1;
 	if (!ret) {
 		ret = unwind_user_apply(walk, &row);
 		if (ret != -EINVAL)
@@ -405,60 +406,125 @@ static unsigned long unwind_user_true_ip(unsigned long ip)
 	return ip;
 }
 
-/* The state that plain rows need, small enough for the compiler to keep in registers */
+/**
+ * struct unwind_user_frame - what a walk by plain and direct rows needs
+ * @ip:		As in struct unwind_user_walk.
+ * @sp:		As there.
+ * @fp:		As there.
+ * @tables:	The walk's.
+ */
 struct unwind_user_frame {
-	unsigned long	ip;
-	unsigned long	sp;
-	unsigned long	fp;
+	unsigned long		ip;
+	unsigned long		sp;
+	unsigned long		fp;
+	struct sframe_cursor	*tables;
 };
 
-/*
- * Go to the caller by what a row of @table has as its @rule.  The caller of this function has begun
- * to access user memory, of which @limit is the end.  Returns false if unwind_user_next() has to
- * handle the frame.
- */
-static __always_inline bool unwind_user_plain_caller(struct unwind_user_frame *frame,
-						     const struct unwind_table *table, u32 rule,
-						     unsigned long limit)
+static __always_inline void unwind_user_set_frame(struct unwind_user_frame *frame,
+						  unsigned long ip, unsigned long sp,
+						  unsigned long fp)
+{
+	frame->ip = ip;
+	frame->sp = sp;
+	frame->fp = fp;
+}
+
+/* Read the word that @rule of a direct row leads to, which may be anywhere. */
+static __always_inline bool unwind_user_direct_word(unsigned long *value,
+						    const struct unwind_user_frame *frame,
+						    const struct sframe_rule *rule,
+						    unsigned long cfa, unsigned long limit)
+{
+	unsigned long from = rule->base == SFRAME_BASE_SP ? frame->sp :
+			     rule->base == SFRAME_BASE_FP ? frame->fp : cfa;
+
+	from += rule->offset;
+	if (from >= limit)
+		return false;
+	unsafe_get_user(*value, (unsigned long __user *)array_index_nospec(from, limit), fault);
+	return true;
+fault:
+	return false;
+}
+
+/* As unwind_user_row_caller(), by a direct row. */
+static __always_inline bool unwind_user_direct_caller(struct unwind_user_frame *frame,
+						      const struct sframe_row *row,
+						      unsigned long limit)
 {
 	unsigned long cfa, fp = frame->fp, ip;
-	const struct sframe_row *row;
-	long slot;
 
-	if (likely(rule & UNWIND_ROW_PLAIN)) {
-		cfa = (rule & UNWIND_ROW_FP ? fp : frame->sp) + unwind_row_cfa(rule);
-		slot = unwind_row_slot(rule);
-	} else {
-		row = unwind_table_numbered(table, rule);
-		if (!row->plain)
-			return false;
+	if (!row->direct)
+		return false;
+	if (!row->cfa.deref)
 		cfa = (row->cfa.base == SFRAME_BASE_FP ? fp : frame->sp) + row->cfa.offset;
-		slot = row->slot;
-	}
+	else if (!unwind_user_direct_word(&cfa, frame, &row->cfa, 0, limit))
+		return false;
+	cfa += row->cfa_add;
+	if (cfa <= frame->sp || cfa >= limit || !IS_ALIGNED(cfa, sizeof(u64)) ||
+	    !unwind_user_direct_word(&ip, frame, &row->ra, cfa, limit) ||
+	    (row->fp.deref && !unwind_user_direct_word(&fp, frame, &row->fp, cfa, limit)))
+		return false;
+	unwind_user_set_frame(frame, ip, cfa, fp);
+	return true;
+}
+
+/* As unwind_user_row_caller(), by a plain row: @slot counts if the frame pointer is @saved. */
+static __always_inline bool unwind_user_plain_caller(struct unwind_user_frame *frame,
+						     unsigned long cfa, bool saved, long slot,
+						     unsigned long limit)
+{
+	unsigned long fp = frame->fp, ip;
+
 	/* 0 if it is no user address, so that it does not rise; in speculation, too */
 	cfa = array_index_nospec(cfa, limit);
 	if (cfa <= frame->sp || !IS_ALIGNED(cfa, sizeof(u64)))
 		return false;
 	unsafe_get_user(ip, (unsigned long __user *)(cfa + ARCH_SFRAME_RA_OFFSET), fault);
-	if (slot)
+	if (saved)
 		unsafe_get_user(fp, (unsigned long __user *)(cfa + slot), fault);
-	*frame = (struct unwind_user_frame){ ip, cfa, fp };
+	unwind_user_set_frame(frame, ip, cfa, fp);
 	return true;
 fault:
 	return false;
 }
 
 /*
- * Walk frames with plain rows of the table of @tables, from @at in @from on, and store them to
+ * Go to the caller by what a row of the table of @from has as its @rule.  The caller of this
+ * function has begun to access user memory, of which @limit is the end.  Returns false if
+ * unwind_user_next() has to handle the frame.
+ */
+static __always_inline bool unwind_user_row_caller(struct unwind_user_frame *frame,
+						   const struct unwind_user_frame *from, u32 rule,
+						   unsigned long limit)
+{
+	const struct sframe_row *row;
+	unsigned long base;
+
+	if (likely(rule & UNWIND_ROW_PLAIN)) {
+		base = rule & UNWIND_ROW_FP ? frame->fp : frame->sp;
+		return unwind_user_plain_caller(frame, base + unwind_row_cfa(rule),
+						rule & UNWIND_ROW_SLOT, unwind_row_saved(rule),
+						limit);
+	}
+	/* Read where it is needed, which is seldom, it takes no register in the loop. */
+	row = unwind_table_numbered(READ_ONCE(from->tables)->table, rule);
+	if (!row->plain)
+		return unwind_user_direct_caller(frame, row, limit);
+	base = row->cfa.base == SFRAME_BASE_FP ? frame->fp : frame->sp;
+	return unwind_user_plain_caller(frame, base + row->cfa.offset, row->slot, row->slot, limit);
+}
+
+/*
+ * Walk frames with plain and direct rows of one table, from @at in @from on, and store them to
  * @entry.  Returns where the first frame goes that is not that simple, or has another table; it is
  * in @from then.
  */
-static noinline u64 *unwind_user_walk_table(const struct sframe_cursor *tables,
-					    struct unwind_user_frame *from, unsigned long at,
+static noinline u64 *unwind_user_walk_table(struct unwind_user_frame *from, unsigned long at,
 					    u64 *entry, u64 *const end)
 {
 	/* Memory that the compiler knows nobody else writes, and registers */
-	const struct sframe_cursor cursor = *tables;
+	const struct sframe_cursor cursor = *from->tables;
 	const struct unwind_table_row *rows = cursor.table->rows;
 	const u32 *index = cursor.table->index, shift = cursor.table->shift;
 	const unsigned long limit = TASK_SIZE_MAX, after = cursor.start + 1;
@@ -479,25 +545,25 @@ static noinline u64 *unwind_user_walk_table(const struct sframe_cursor *tables,
 			break;
 		rule = unwind_table_rule(rows, index, shift, cursor.offset + offset);
 		*entry = frame.ip;
-		if (!unwind_user_plain_caller(&frame, cursor.table, rule, limit))
+		if (!unwind_user_row_caller(&frame, from, rule, limit))
 			break;
 		entry++;
 		offset = frame.ip - after;
 	}
 	user_read_access_end();
-	*from = frame;
+	unwind_user_set_frame(from, frame.ip, frame.sp, frame.fp);
 	return entry;
 }
 
 /*
- * Walk frames with plain rows, which are most of them, and store them to @trace.  Stop at
- * the first frame that is not that simple: unwind_user_next() handles it and says why the
+ * Walk frames with plain rows, which are most of them, and direct ones, and store them to @trace.
+ * Stop at the first frame that is not that simple: unwind_user_next() handles it and says why the
  * walk ends.
  */
-static noinline void unwind_user_walk_plain(struct unwind_user_walk *walk,
-					    struct unwind_user_trace *trace)
+static noinline void unwind_user_walk_rows(struct unwind_user_walk *walk,
+					   struct unwind_user_trace *trace)
 {
-	struct unwind_user_frame frame = { walk->ip, walk->sp, walk->fp };
+	struct unwind_user_frame frame = { walk->ip, walk->sp, walk->fp, &walk->tables };
 	u64 *entry = trace->entries + trace->nr, *before;
 	u64 *const end = trace->entries + trace->max;
 	unsigned long at = walk->ip - !walk->exact;
@@ -510,7 +576,7 @@ static noinline void unwind_user_walk_plain(struct unwind_user_walk *walk,
 		    (sframe_is_in_gap(&walk->tables, at) || sframe_seek(&walk->tables, at)))
 			break;
 		before = entry;
-		entry = unwind_user_walk_table(&walk->tables, &frame, at, entry, end);
+		entry = unwind_user_walk_table(&frame, at, entry, end);
 		if (entry > before)
 			at = frame.ip - 1;
 	} while (entry > before && entry < end && !sframe_is_at(&walk->tables, at));
@@ -564,9 +630,9 @@ static bool unwind_user_go_on(struct unwind_user_walk *walk, struct unwind_user_
 /* Walk the frames that are simple.  RCU is held, and page faults are disabled. */
 static void unwind_user_walk_simple(struct unwind_user_walk *walk, struct unwind_user_trace *trace)
 {
-	/* Where other rows follow each other, to look for a plain one costs more than it saves. */
+	/* Where other rows follow each other, to look for such a one costs more than it saves. */
 	if (walk->slow < UNWIND_USER_SLOW)
-		unwind_user_walk_plain(walk, trace);
+		unwind_user_walk_rows(walk, trace);
 	if (walk->by_fp)
 		unwind_user_walk_records(walk, trace);
 }

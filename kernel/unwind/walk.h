@@ -39,8 +39,8 @@
  * @supposed:	The registers, a bit each, that the last row took from there nevertheless.
  * @resident:	The walk holds RCU and has page faults disabled.
  * @not_plain:	A row led to no code, so check each step.
- * @slow:	Number of steps by rows since unwind_user_walk_plain() has stored a frame, or
- *		since a plain row showed that it is worth trying again.
+ * @slow:	Number of steps by rows since unwind_user_walk_rows() has stored a frame, or
+ *		since a plain or direct row showed that it is worth trying again.
  * @tables:	The table of the last frame's code.  Its content is valid under RCU.
  * @code:	The mapping of code that contained the address that was checked last.
  * @no_table:	No table covers the frame that was looked up last.

@@ -48,6 +48,12 @@ struct vm_area_struct *mtree_load(struct maple_tree *tree, unsigned long addr)
 	return NULL;
 }
 
+/* No cursor has an object's own table here. */
+void sframe_find_own(const struct sframe_cursor *cursor, unsigned long at,
+		     struct sframe_row *row)
+{
+}
+
 int sframe_seek(struct sframe_cursor *cursor, unsigned long ip)
 {
 	unsigned int low = 0, high = nr_tables;

@@ -139,6 +139,58 @@ static void sframe_walk_follows_a_realigned_stack(struct kunit *test)
 			   (u64[]){ REALIGNED, MARKED + 4 });
 }
 
+/* Each kind of row leads to the other; where one contradicts the stack, the walk says why. */
+static void sframe_walk_alternates_between_kinds_of_rows(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	u64 stack[] = {
+		t->text + REALIGNED_SET + 4, 0x1111,
+		/* The first realigned frame, with FP at 0x20 and CFA 0x40 */
+		t->stack + 0x40, 0x1111, t->stack + 0x70, 0, 0x1111, t->text + LEAF + 4,
+		t->text + LEAF + 8, t->text + REALIGNED_SET + 4, 0x1111, 0x1111,
+		/* The second one, with FP at 0x70 and CFA 0x90 */
+		t->stack + 0x90, 0x1111, 0x2222, 0x1111, 0x1111, t->text + MARKED + 4,
+	};
+	const struct {
+		u64			cfa;
+		enum unwind_user_end	end;
+	} wrong[] = {
+		{ t->stack + 0x48, UNWIND_USER_CORRUPT },
+		{ t->stack + 0x50, UNWIND_USER_CORRUPT },
+		{ t->stack + 0x8c, UNWIND_USER_CORRUPT },
+		{ -64, UNWIND_USER_CORRUPT },
+		{ TASK_SIZE_MAX - 64, UNWIND_USER_FAULT },
+	};
+	const u64 want[] = {
+		LEAF, REALIGNED_SET + 4, LEAF + 4, LEAF + 8, REALIGNED_SET + 4, MARKED + 4,
+	};
+	const u64 from_realigned[] = {
+		REALIGNED_SET, LEAF + 4, LEAF + 8, REALIGNED_SET + 4, MARKED + 4,
+	};
+	DEFINE_TRACE(trace);
+	unsigned int i;
+
+	sframe_test_register_v3(test);
+	for (t->access = UNWIND_USER_RESIDENT; t->access <= UNWIND_USER_FAULTABLE; t->access++) {
+		stack[12] = t->stack + 0x90;
+		sframe_test_write(test, t->stack, stack, sizeof(stack));
+		sframe_test_walk(test, &trace, LEAF, 0, 0x20);
+		sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 6, want);
+		sframe_test_walk(test, &trace, REALIGNED_SET, 0x8, 0x20);
+		sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 5, from_realigned);
+		trace.max = 5;
+		sframe_test_walk(test, &trace, LEAF, 0, 0x20);
+		sframe_test_expect(test, &trace, UNWIND_USER_FULL, 5, want);
+		trace.max = ENTRIES;
+		for (i = 0; i < ARRAY_SIZE(wrong); i++) {
+			stack[12] = wrong[i].cfa;
+			sframe_test_write(test, t->stack, stack, sizeof(stack));
+			sframe_test_walk(test, &trace, LEAF, 0, 0x20);
+			sframe_test_expect(test, &trace, wrong[i].end, 5, want);
+		}
+	}
+}
+
 /* A stack where leaf has returned to a realigned function that keeps its CFA, 0x40, in R10 */
 static void sframe_test_call_from_realigned(struct kunit *test)
 {
@@ -625,6 +677,7 @@ static struct kunit_case sframe_cases[] = {
 	KUNIT_CASE(sframe_walk_looks_callers_up_at_the_call),
 	KUNIT_CASE(sframe_walk_follows_a_signal_frame),
 	KUNIT_CASE(sframe_walk_follows_a_realigned_stack),
+	KUNIT_CASE(sframe_walk_alternates_between_kinds_of_rows),
 	KUNIT_CASE(sframe_walk_uses_a_register_that_callees_keep),
 	KUNIT_CASE(sframe_walk_refuses_a_register_that_a_callee_has_changed),
 	KUNIT_CASE(sframe_walk_uses_a_register_that_a_signal_saved),

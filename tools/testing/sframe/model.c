@@ -255,7 +255,7 @@ enum test_agreement test_compare(const struct unwind_table *table,
 	error = unwind_table_find(table, ip - source->text_start, &ours);
 	model = test_model_row(source, ip, &row);
 	if (!error && !model && test_same_row(&ours, &row) && ours.plain == row.plain &&
-	    ours.slot == row.slot)
+	    ours.slot == row.slot && ours.direct == test_is_direct_row(&row))
 		return TEST_EQUAL;
 	if (error && error == model)
 		return TEST_EQUAL;

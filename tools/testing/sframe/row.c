@@ -123,10 +123,30 @@ static bool is_plain_row(const struct sframe_row *row)
 		(in_frame(&row->fp) && row->fp.offset <= -16));
 }
 
+static bool is_walked(unsigned int base)
+{
+	return base == SFRAME_BASE_SP || base == SFRAME_BASE_FP;
+}
+
+static bool is_read(const struct sframe_rule *rule)
+{
+	return rule->deref && (is_walked(rule->base) || rule->base == SFRAME_BASE_CFA);
+}
+
+/* What sframe_row::direct says */
+bool test_is_direct_row(const struct sframe_row *row)
+{
+	if (row->error || row->plain || row->outermost || row->signal || row->followed)
+		return false;
+	return is_walked(row->cfa.base) && is_read(&row->ra) &&
+	       (is_read(&row->fp) || row->fp.base == SFRAME_BASE_SAME);
+}
+
 /* What row.h promises of every row without an error */
 bool test_sound_row(const struct sframe_row *row)
 {
-	if (row->error || (row->plain && !is_plain_row(row)))
+	if (row->error || (row->plain && !is_plain_row(row)) ||
+	    row->direct != test_is_direct_row(row))
 		return false;
 	if (row->outermost)
 		return true;

@@ -39,6 +39,7 @@ u8 *test_copy(const void *bytes, size_t len);
 const char *test_error(int error);
 /* The row as a text, or @error if there is one. */
 void test_row_text(int error, const struct sframe_row *row, char *to, size_t len);
+bool test_is_direct_row(const struct sframe_row *row);
 bool test_sound_row(const struct sframe_row *row);
 bool test_same_row(const struct sframe_row *a, const struct sframe_row *b);
 /* Of what lookups have found */
