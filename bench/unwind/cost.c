@@ -128,13 +128,23 @@ static double down(int depth, volatile char *above)
 	return copy(depth, samples);
 }
 #else
+#ifdef BETWEEN
+/* In a library: down() calls itself through it, so that each frame is in another object. */
+double between(double (*down)(int, volatile char *), int depth, volatile char *above);
+#else
+static double between(double (*down)(int, volatile char *), int depth, volatile char *above)
+{
+	return down(depth, above);
+}
+#endif
+
 static __attribute__((noinline, noipa)) double down(int depth, volatile char *above)
 {
 	volatile char frame[FRAME_BYTES];
 	double cost;
 
 	frame[0] = *above;
-	cost = depth ? down(depth - 1, frame) : samples();
+	cost = depth ? between(down, depth - 1, frame) : samples();
 	/* Prevents a tail call. */
 	frame[FRAME_BYTES - 1] = depth;
 	return cost;

@@ -442,6 +442,25 @@ static int sframe_use_section(struct sframe_cursor *cursor, const struct sframe_
 	return 0;
 }
 
+/* Go back to the table before, if it covers @ip, and remember that of @cursor in its place. */
+static bool sframe_go_back(struct sframe_cursor *cursor, unsigned long ip)
+{
+	const struct sframe_found before = cursor->before;
+
+	if (cursor->size)
+		cursor->before = (struct sframe_found){
+			cursor->table, cursor->start, cursor->size, cursor->offset, cursor->own,
+		};
+	if (ip - before.start >= before.size)
+		return false;
+	cursor->table = before.table;
+	cursor->start = before.start;
+	cursor->size = before.size;
+	cursor->offset = before.offset;
+	cursor->own = before.own;
+	return true;
+}
+
 /**
  * sframe_seek() - find the table for an instruction of the current process
  * @cursor: Set to the table; on failure, set to no table, and to a gap around @ip that has
@@ -455,11 +474,14 @@ static int sframe_use_section(struct sframe_cursor *cursor, const struct sframe_
  */
 int sframe_seek(struct sframe_cursor *cursor, unsigned long ip)
 {
-	/* Pairs with sframe_get_registry(). */
-	struct sframe_registry *index = smp_load_acquire(&current->mm->sframe);
 	unsigned long first = 0, last = ULONG_MAX;
 	const struct sframe_section *section;
+	struct sframe_registry *index;
 
+	if (sframe_go_back(cursor, ip))
+		return 0;
+	/* Pairs with sframe_get_registry(). */
+	index = smp_load_acquire(&current->mm->sframe);
 	cursor->size = 0;
 	cursor->own = NULL;
 	if (unlikely(index)) {

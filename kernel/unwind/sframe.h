@@ -8,6 +8,22 @@
 #include "table.h"
 
 /**
+ * struct sframe_found - the table that a walk used before that of its cursor
+ * @table:	The table.
+ * @start:	First address that it covers.
+ * @size:	Number of bytes that it covers; 0 if there is no such table.
+ * @offset:	Offset of @start in its code.
+ * @own:	The object's own table, as in struct sframe_cursor.
+ */
+struct sframe_found {
+	const struct unwind_table	*table;
+	unsigned long			start;
+	unsigned long			size;
+	unsigned long			offset;
+	const struct unwind_table	*own;
+};
+
+/**
  * struct sframe_cursor - the table that a walk used last
  * @table:	The table.
  * @start:	Address of the first mapped byte of the code that @table covers.
@@ -18,6 +34,7 @@
  * @gap_size:	Number of these addresses.
  * @own:	The table to ask where @table has no row, or one without unwind information; or
  *		NULL.
+ * @before:	The table that the walk used before, as stacks alternate between two objects.
  * @look:	First instruction that the walk has met in a file that is not known, or whose
  *		rows are not loaded; else 0.
  */
@@ -29,8 +46,16 @@ struct sframe_cursor {
 	unsigned long			gap_start;
 	unsigned long			gap_size;
 	const struct unwind_table	*own;
+	struct sframe_found		before;
 	unsigned long			look;
 };
+
+/* Forget the tables, which may be freed where RCU is not held. */
+static inline void sframe_forget(struct sframe_cursor *cursor)
+{
+	cursor->size = 0;
+	cursor->before.size = 0;
+}
 
 /* Whether no table covers @ip, as @cursor has found before. */
 static __always_inline bool sframe_is_in_gap(const struct sframe_cursor *cursor, unsigned long ip)
@@ -55,7 +80,8 @@ static __always_inline bool sframe_is_at(const struct sframe_cursor *cursor, uns
  * @ip: Address of the instruction; for a caller, the return address minus one.
  * @row: Set to the row if a table covers @ip.
  *
- * A walk may go on using a table that has been removed since the walk found it.
+ * A walk may go on using a table that has been removed, or covered by another, since the walk found
+ * it.
  *
  * Context: Any, NMI included.  The caller has held RCU since it first used @cursor.
  * Return: 0; an error of sframe_seek(); an error of unwind_table_find().

@@ -336,8 +336,7 @@ static int unwind_user_find_row_rcu(struct unwind_user_walk *walk, unsigned long
 				    struct sframe_row *row)
 {
 	guard(rcu)();
-	/* Without RCU since the last frame, the table may have been freed. */
-	walk->tables.size = 0;
+	sframe_forget(&walk->tables);
 	return sframe_find(&walk->tables, ip, row);
 }
 
@@ -408,10 +407,10 @@ static unsigned long unwind_user_true_ip(unsigned long ip)
 
 /**
  * struct unwind_user_frame - what a walk by plain and direct rows needs
- * @ip:		As in struct unwind_user_walk.
- * @sp:		As there.
- * @fp:		As there.
- * @tables:	The walk's.
+ * @ip:		Instruction pointer, as in struct unwind_user_walk.
+ * @sp:		Stack pointer.
+ * @fp:		Frame pointer register.
+ * @tables:	Cursor of the walk.
  */
 struct unwind_user_frame {
 	unsigned long		ip;
@@ -429,7 +428,7 @@ static __always_inline void unwind_user_set_frame(struct unwind_user_frame *fram
 	frame->fp = fp;
 }
 
-/* Read the word that @rule of a direct row leads to, which may be anywhere. */
+/* Read the word that @rule of a direct row leads to, at any address. */
 static __always_inline bool unwind_user_direct_word(unsigned long *value,
 						    const struct unwind_user_frame *frame,
 						    const struct sframe_rule *rule,
@@ -507,7 +506,7 @@ static __always_inline bool unwind_user_row_caller(struct unwind_user_frame *fra
 						rule & UNWIND_ROW_SLOT, unwind_row_saved(rule),
 						limit);
 	}
-	/* Read where it is needed, which is seldom, it takes no register in the loop. */
+	/* Read here, as in the loop it would take a register that is seldom needed. */
 	row = unwind_table_numbered(READ_ONCE(from->tables)->table, rule);
 	if (!row->plain)
 		return unwind_user_direct_caller(frame, row, limit);
@@ -641,8 +640,7 @@ static void unwind_user_walk_simple(struct unwind_user_walk *walk, struct unwind
 static void unwind_user_try_simple(struct unwind_user_walk *walk, struct unwind_user_trace *trace)
 {
 	guard(rcu)();
-	/* Without RCU since the last frame, the table may have been freed. */
-	walk->tables.size = 0;
+	sframe_forget(&walk->tables);
 	pagefault_disable();
 	unwind_user_walk_simple(walk, trace);
 	pagefault_enable();

@@ -533,6 +533,54 @@ static void sframe_walk_goes_on_above_a_function_without_rows(struct kunit *test
 	}
 }
 
+/* Look up @ip with @cursor, and expect the table that covers text from @start on. */
+static void sframe_test_find_at(struct kunit *test, struct sframe_cursor *cursor,
+				unsigned long ip, unsigned long start)
+{
+	struct sframe_row row;
+
+	guard(rcu)();
+	KUNIT_EXPECT_EQ(test, sframe_find(cursor, ip, &row), 0);
+	KUNIT_EXPECT_EQ(test, cursor->start, start);
+	KUNIT_EXPECT_EQ(test, row.cfa.offset, 16);
+}
+
+/* Stacks alternate between objects.  Both tables stay until the cursor has forgotten them. */
+static void sframe_walk_remembers_two_tables(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	struct sframe_region other = t->region;
+	struct sframe_cursor cursor = {};
+	struct sframe_row row;
+
+	other.text_start = sframe_test_map(test, PROT_READ | PROT_WRITE | PROT_EXEC);
+	other.sframe_start = sframe_test_map(test, PROT_READ | PROT_WRITE);
+	sframe_build_finish(&t->build, other.sframe_start, other.text_start);
+	sframe_test_write(test, other.sframe_start, t->build.bytes, t->build.len);
+	sframe_test_register(test);
+	KUNIT_ASSERT_EQ(test, sframe_test_add(test, &other), 0);
+
+	sframe_test_find_at(test, &cursor, t->text + MIDDLE, t->text);
+	KUNIT_EXPECT_EQ(test, cursor.before.size, 0);
+	sframe_test_find_at(test, &cursor, other.text_start + MIDDLE, other.text_start);
+	KUNIT_EXPECT_EQ(test, cursor.before.start, t->text);
+	sframe_test_find_at(test, &cursor, t->text + MIDDLE, t->text);
+	KUNIT_EXPECT_EQ(test, cursor.before.start, other.text_start);
+	/* Where there is no table, the last one is remembered. */
+	scoped_guard(rcu)
+		KUNIT_EXPECT_EQ(test, sframe_find(&cursor, t->stack, &row), -ENXIO);
+	KUNIT_EXPECT_EQ(test, cursor.before.start, t->text);
+	sframe_test_find_at(test, &cursor, t->text + MIDDLE, t->text);
+
+	sframe_test_find_at(test, &cursor, other.text_start + MIDDLE, other.text_start);
+	sframe_forget(&cursor);
+	KUNIT_EXPECT_EQ(test, sframe_prctl_remove(sframe_test_put(test, &t->region),
+						  sizeof(t->region)), 0);
+	scoped_guard(rcu)
+		KUNIT_EXPECT_EQ(test, sframe_find(&cursor, t->text + MIDDLE, &row), -ENXIO);
+	sframe_test_find_at(test, &cursor, other.text_start + MIDDLE, other.text_start);
+}
+
 /* Look up the row of @ip, an offset in the text.  Returns the result of sframe_find(). */
 static int sframe_test_lookup(struct kunit *test, unsigned long ip)
 {
@@ -693,6 +741,7 @@ static struct kunit_case sframe_cases[] = {
 	KUNIT_CASE(sframe_walk_stops_at_memory_that_is_not_there),
 	KUNIT_CASE(sframe_walk_stops_when_there_is_no_more_room),
 	KUNIT_CASE(sframe_walk_with_faults_disabled),
+	KUNIT_CASE(sframe_walk_remembers_two_tables),
 	KUNIT_CASE(sframe_rows_go_with_their_table),
 	KUNIT_CASE(sframe_walk_goes_on_above_a_function_without_rows),
 	KUNIT_CASE(sframe_register_refuses_bad_regions),
