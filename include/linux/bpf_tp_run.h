@@ -21,7 +21,8 @@ struct tp_running {
 
 DECLARE_PER_CPU(struct tp_running, tp_running);
 
-bool tp_prog_may_nest(struct bpf_prog *prog, int active, struct bpf_prog **running, int rctx);
+u64 tp_progs_run_nested(const struct bpf_prog_array_item *item,
+			struct bpf_trace_run_ctx *run_ctx, int active, int rctx, u64 dropped);
 
 /*
  * Preemption is disabled, which suffices as an RCU read-side critical section.  With
@@ -37,6 +38,21 @@ static __always_inline void tp_progs_unlock(void)
 {
 	if (IS_ENABLED(CONFIG_DEBUG_LOCK_ALLOC))
 		rcu_read_unlock();
+}
+
+/*
+ * Run the program of @item, and return the sessions that have dropped the hit now.  @ctx may be a
+ * constant, which @run_ctx cannot have.
+ */
+static __always_inline u64 tp_prog_run(struct bpf_prog *prog,
+				       const struct bpf_prog_array_item *item, void *ctx,
+				       struct bpf_trace_run_ctx *run_ctx, int rctx, u64 dropped)
+{
+	__this_cpu_write(tp_running.prog[rctx], prog);
+	run_ctx->bpf_cookie = item->bpf_cookie;
+	if (bpf_prog_run(prog, ctx))
+		return dropped;
+	return tp_session_drop(READ_ONCE(item->session), rctx, dropped);
 }
 
 /**
@@ -55,27 +71,27 @@ static __always_inline void tp_progs_unlock(void)
 static __always_inline u64 tp_progs_run(const struct bpf_prog_array *array, void *ctx,
 					u32 size, int rctx, u64 dropped)
 {
-	struct bpf_trace_run_ctx run_ctx = { .tp_record = ctx, .tp_size = size };
-	const struct bpf_prog_array_item *item;
-	struct bpf_prog *prog, **running;
+	const struct bpf_prog_array_item *item = array->plain;
 	struct bpf_run_ctx *old_run_ctx;
+	struct bpf_trace_run_ctx run_ctx;
+	struct bpf_prog *prog;
 	int active;
+
+	/* tp_prog_run() sets the cookie. */
+	run_ctx.is_uprobe = false;
+	run_ctx.tp_record = ctx;
+	run_ctx.tp_size = size;
 
 	cant_sleep();
 	tp_progs_lock();
-	running = this_cpu_ptr(&tp_running)->prog;
 	active = __this_cpu_add_return(bpf_prog_active, BPF_TP_PROGRAM) - BPF_TP_PROGRAM;
 	old_run_ctx = bpf_set_run_ctx(&run_ctx.run_ctx);
-	for (item = array->plain; (prog = READ_ONCE(item->prog)); item++) {
-		run_ctx.bpf_cookie = item->bpf_cookie;
-		if (likely(!active) || tp_prog_may_nest(prog, active, running, rctx)) {
-			WRITE_ONCE(running[rctx], prog);
-			if (bpf_prog_run(prog, ctx))
-				continue;
-		}
-		dropped = tp_session_drop(READ_ONCE(item->session), rctx, dropped);
-	}
-	WRITE_ONCE(running[rctx], NULL);
+	if (unlikely(active))
+		dropped = tp_progs_run_nested(item, &run_ctx, active, rctx, dropped);
+	else
+		for (; (prog = READ_ONCE(item->prog)); item++)
+			dropped = tp_prog_run(prog, item, ctx, &run_ctx, rctx, dropped);
+	__this_cpu_write(tp_running.prog[rctx], NULL);
 	bpf_reset_run_ctx(old_run_ctx);
 	__this_cpu_sub(bpf_prog_active, BPF_TP_PROGRAM);
 	tp_progs_unlock();

@@ -65,7 +65,7 @@ bool tp_session_drops_too(const struct tp_session *session, int rctx, u64 droppe
 static __always_inline u64 tp_session_drop(struct tp_session *session, int rctx,
 					   u64 dropped)
 {
-	if (!session || dropped == (unsigned long)session)
+	if (dropped == (unsigned long)session || !session)
 		return dropped;
 	if (likely(!dropped))
 		return (unsigned long)session;
