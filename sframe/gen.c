@@ -223,6 +223,7 @@ int gen_main(int argc, char **argv)
 			break;
 		case OPTION_DEBUG_DIR:
 			options.debug_dir = optarg;
+			good = *optarg;
 			break;
 		case 'h':
 			fputs(help, stdout);

@@ -272,6 +272,7 @@ int check_main(int argc, char **argv)
 			break;
 		case OPTION_DEBUG_DIR:
 			options.debug_dir = optarg;
+			good = *optarg;
 			break;
 		case 'f':
 			good = parse_format(optarg, &format);

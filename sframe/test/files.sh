@@ -137,6 +137,8 @@ usage_and_exit_status() {
 	status 2 "$CHECKED"
 	status 2 "$CHECKED" nonsense
 	status 2 "$CHECKED" gen --format v9 "$OUT/O2"
+	status 2 "$CHECKED" gen --debug-dir '' "$OUT/O2"
+	status 2 "$CHECKED" check --debug-dir '' "$OUT/O2"
 	status 2 "$CHECKED" gen -o one "$OUT/O2" "$OUT/O2"
 	status 2 "$CHECKED" check -j 0 "$OUT/O2"
 	status 1 "$CHECKED" gen -o /no/such/directory/table "$OUT/O2"
