@@ -472,6 +472,7 @@ static void file_gives_way_to_prctl(struct kunit *test)
 
 	file_test_map_settled(test, t->build.len);
 	file_test_look(test);
+	file_test_expect_found(test, "before");
 	file_test_make_table(test, t->table, t->text, OTHER_CFA);
 	sframe_test_write(test, t->table, t->build.bytes, t->build.len);
 	t->region.text_start = t->text;
