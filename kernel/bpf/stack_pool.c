@@ -191,7 +191,8 @@ static __always_inline void block_fill(u64 *to, const u64 *word, u32 nr)
 }
 
 /* Account for @nr blocks that this CPU has taken, or returned if @nr is negative. */
-static void pool_account(struct bpf_stack_pool *pool, struct bpf_stack_cpu *own, int nr)
+static __always_inline void pool_account(struct bpf_stack_pool *pool,
+					 struct bpf_stack_cpu *own, int nr)
 {
 	if (pool->batch) {
 		nr = atomic_add_return(nr, &own->taken);
@@ -238,15 +239,15 @@ static u32 pool_steal(struct bpf_stack_pool *pool, struct bpf_stack_cpu *own, u3
 /* Collect @nr blocks one by one from the lists of all CPUs. */
 static u32 pool_gather(struct bpf_stack_pool *pool, struct bpf_stack_cpu *own, u32 nr)
 {
-	u32 first = 0, number, i = 0, n = 0;
+	u32 first = 0, number, *link, i = 0, n = 0;
 
 	while (n < nr && i < nr_cpu_ids) {
-		number = stack_list_take(&pool->cpus[i].blocks, 1, block_link, pool);
+		number = stack_list_pop(&pool->cpus[i].blocks, block_link, pool, &link);
 		if (!number) {
 			i++;
 			continue;
 		}
-		WRITE_ONCE(*block_link(pool, number), first);
+		WRITE_ONCE(*link, first);
 		first = number;
 		n++;
 	}
@@ -274,19 +275,10 @@ static noinline u32 pool_refill(struct bpf_stack_pool *pool, struct bpf_stack_cp
 	return first;
 }
 
-/**
- * bpf_stack_pool_take - take blocks and fill them with words
- * @pool:	Pool to take the blocks from.
- * @word:	Words to store.
- * @nr:		Number of words, at least one.
- *
- * Context: Any, NMI included.
- * Return: the number of the first block.  The caller owns this block and those linked
- * to it.  0 if too few blocks are free; the worker has then been asked for more.
- */
-u32 bpf_stack_pool_take(struct bpf_stack_pool *pool, const u64 *word, u32 nr)
+/* The general case of bpf_stack_pool_take(). */
+static noinline u32 pool_take_many(struct bpf_stack_pool *pool, struct bpf_stack_cpu *own,
+				   const u64 *word, u32 nr)
 {
-	struct bpf_stack_cpu *own = &pool->cpus[raw_smp_processor_id()];
 	u32 nr_blocks = blocks_of(nr), first, number, n;
 	struct bpf_stack_block *block;
 
@@ -305,6 +297,34 @@ u32 bpf_stack_pool_take(struct bpf_stack_pool *pool, const u64 *word, u32 nr)
 		number = block->next;
 	}
 	return first;
+}
+
+/**
+ * bpf_stack_pool_take - take blocks and fill them with words
+ * @pool:	Pool to take the blocks from.
+ * @word:	Words to store.
+ * @nr:		Number of words, at least one.
+ *
+ * Context: Any, NMI included.
+ * Return: the number of the first block.  The caller owns this block and those linked
+ * to it.  0 if too few blocks are free; the worker has then been asked for more.
+ */
+u32 bpf_stack_pool_take(struct bpf_stack_pool *pool, const u64 *word, u32 nr)
+{
+	struct bpf_stack_cpu *own = &pool->cpus[raw_smp_processor_id()];
+	u32 first, *link;
+
+	if (nr <= STACK_BLOCK_WORDS) {
+		first = stack_list_pop(pool->batch ? &own->blocks : &pool->free,
+				       block_link, pool, &link);
+		if (likely(first)) {
+			block_fill(container_of(link, struct bpf_stack_block, next)->word,
+				   word, nr);
+			pool_account(pool, own, 1);
+			return first;
+		}
+	}
+	return pool_take_many(pool, own, word, nr);
 }
 
 /**

@@ -92,9 +92,9 @@
  *    The addresses of the lines depend on the reach, but the compiler may replace the
  *    reach by a constant that it was compared with.  The read is therefore an
  *    acquire.  It pairs with ctl_cover(), whose cmpxchg follows the claim.
- *  - claim_settle() needs no order between ctl and the far lines, as it reads both
- *    after the claim.  If it misses a raised reach or a far cell, the inserter that
- *    wrote it looks for cells after our claim.
+ *  - claim_settle() and claim_is_alone() need no order between ctl and the far lines, as
+ *    they read both after the claim.  If they miss a raised reach or a far cell, the
+ *    inserter that wrote it looks for cells after our claim.
  */
 #include "stack_list.h"
 #include "stack_table.h"
@@ -141,6 +141,24 @@ static u32 tag_home(const struct bpf_stack_table *table, u32 tag)
 static u64 cell_stored(u32 tag, u32 id)
 {
 	return (u64)tag << 32 | id;
+}
+
+/*
+ * Read @cell to @word.  Returns whether that is stored, not pending, and has the tag of @stored, a
+ * stored cell of id 0.
+ */
+static __always_inline bool cell_is(const atomic64_t *cell, u64 stored, u64 *word)
+{
+	*word = atomic64_read(cell);
+	return (*word ^ stored) < STACK_PENDING;
+}
+
+/* Whether @cell has the tag of the claim with the word @mine, but is not that claim. */
+static __always_inline bool cell_competes(const atomic64_t *cell, u64 mine)
+{
+	u64 word = atomic64_read(cell);
+
+	return unlikely(!((word ^ mine) >> 32)) && word != mine;
 }
 
 static u32 cell_id(u64 cell)
@@ -204,12 +222,19 @@ static __always_inline u64 mul_fold(u64 a, u64 b)
 u64 bpf_stack_table_hash(const struct bpf_stack_table *table, const u64 *word,
 			 u32 nr)
 {
-	const u64 *fours = word + (nr & ~3U);
+	const u64 *eights = word + (nr & ~7U);
 	u64 mul = table->mul, hash = table->seed + nr * mul;
 
-	for (; word != fours; word += 4) {
+	for (; word != eights; word += 8) {
 		hash = mul_fold(hash + word[0], mul + word[1]);
 		hash = mul_fold(hash + word[2], mul + word[3]);
+		hash = mul_fold(hash + word[4], mul + word[5]);
+		hash = mul_fold(hash + word[6], mul + word[7]);
+	}
+	if (nr & 4) {
+		hash = mul_fold(hash + word[0], mul + word[1]);
+		hash = mul_fold(hash + word[2], mul + word[3]);
+		word += 4;
 	}
 	if (nr & 2) {
 		hash = mul_fold(hash + word[0], mul + word[1]);
@@ -231,18 +256,38 @@ static __always_inline bool five_equal(const u64 *a, const u64 *b)
 	       READ_ONCE(a[4]) == b[4];
 }
 
+static __always_inline bool two_equal(const u64 *a, const u64 *b)
+{
+	return READ_ONCE(a[0]) == b[0] && READ_ONCE(a[1]) == b[1];
+}
+
+static __always_inline bool four_equal(const u64 *a, const u64 *b)
+{
+	return two_equal(a, b) && two_equal(a + 2, b + 2);
+}
+
 /* As five_equal(), of the @nr words of a stack's last block. */
 static __always_inline bool last_equal(const u64 *a, const u64 *b, u32 nr)
 {
-	for (; nr >= 5; nr -= 5, a += 5, b += 5) {
-		if (!five_equal(a, b))
+	if (nr & 8) {
+		if (!four_equal(a, b) || !four_equal(a + 4, b + 4))
 			return false;
+		a += 8;
+		b += 8;
 	}
-	while (nr--) {
-		if (READ_ONCE(a[nr]) != b[nr])
+	if (nr & 4) {
+		if (!four_equal(a, b))
 			return false;
+		a += 4;
+		b += 4;
 	}
-	return true;
+	if (nr & 2) {
+		if (!two_equal(a, b))
+			return false;
+		a += 2;
+		b += 2;
+	}
+	return !(nr & 1) || READ_ONCE(*a) == *b;
 }
 
 /* Whether @rec holds the stack of @key; valid only if still_there() afterwards. */
@@ -286,37 +331,65 @@ static __always_inline bool still_there(const atomic64_t *cell, u64 word)
 	return likely((u64)atomic64_read(cell) == word);
 }
 
+/* As find_key(), for stacks that are not all at home, or have the tag of another. */
+static noinline int find_lines(const struct bpf_stack_table *table,
+			       const struct bpf_stack_key *key)
+{
+	u32 tag = hash_tag(key->hash), home = tag_home(table, tag), reach, d, i;
+	const u64 stored = cell_stored(tag, 0);
+	const atomic64_t *cells;
+	u64 cell;
+
+	reach = ctl_reach(atomic64_read(&table->cells[home * STACK_LINE]));
+	for (d = 0; d <= reach; d++) {
+		cells = &table->cells[line_add(table, home, d) * STACK_LINE];
+		for (i = 1; i < STACK_LINE; i++) {
+			if (cell_is(&cells[i], stored, &cell) &&
+			    rec_equal(table, rec_of(table, cell_id(cell)), key) &&
+			    still_there(&cells[i], cell))
+				return cell_id(cell);
+		}
+	}
+	return -ENOENT;
+}
+
+/*
+ * As find_key(), for the usual case: all stacks of this home are there, and no two have the tag.
+ * Returns -EAGAIN if they do not.
+ *
+ * An inserter raises the reach before it confirms a stack, and a deleter never lowers it
+ * below a line that holds one, so the reach covers all stored stacks.  See ctl_cover() and
+ * ctl_shrink().
+ */
+static __always_inline int find_home(const struct bpf_stack_table *table,
+				     const struct bpf_stack_key *key)
+{
+	const u32 tag = hash_tag(key->hash);
+	const atomic64_t *cells = &table->cells[tag_home(table, tag) * STACK_LINE];
+	const u64 stored = cell_stored(tag, 0);
+	u64 cell;
+	u32 i;
+
+	stack_unrolled
+	for (i = 1; i < STACK_LINE; i++)
+		if (cell_is(&cells[i], stored, &cell))
+			goto found;
+	return likely(!ctl_reach(atomic64_read(cells))) ? -ENOENT : -EAGAIN;
+
+found:
+	if (likely(rec_equal(table, rec_of(table, cell_id(cell)), key) &&
+		   still_there(&cells[i], cell)))
+		return cell_id(cell);
+	return -EAGAIN;
+}
+
 /* Look up the stack of @key.  Returns its id, or -ENOENT if it is not stored. */
 static __always_inline int find_key(const struct bpf_stack_table *table,
 				    const struct bpf_stack_key *key)
 {
-	u32 tag = hash_tag(key->hash), line = tag_home(table, tag), reach, i;
-	const atomic64_t *cells = &table->cells[line * STACK_LINE];
-	const u64 stored = cell_stored(tag, 0);
-	u64 cell;
+	int id = find_home(table, key);
 
-	/*
-	 * An inserter raises the reach before it confirms a stack, and a deleter
-	 * never lowers it below a line that holds one, so the reach covers all
-	 * stored stacks.  See ctl_cover() and ctl_shrink().
-	 */
-	reach = ctl_reach(atomic64_read(cells));
-	for (;;) {
-		for (i = 1; i < STACK_LINE; i++) {
-			cell = atomic64_read(&cells[i]);
-			/* Same tag, and not pending */
-			if ((cell ^ stored) >= STACK_PENDING)
-				continue;
-			if (rec_equal(table, rec_of(table, cell_id(cell)), key) &&
-			    still_there(&cells[i], cell))
-				return cell_id(cell);
-		}
-		if (likely(!reach))
-			return -ENOENT;
-		reach--;
-		line = line_add(table, line, 1);
-		cells = &table->cells[line * STACK_LINE];
-	}
+	return likely(id != -EAGAIN) ? id : find_lines(table, key);
 }
 
 /* Link of record number @number in its free list: a free record's @nr is unused. */
@@ -334,8 +407,9 @@ static u32 rec_take_from(struct bpf_stack_table *table, atomic64_t *head,
 {
 	u32 number = stack_list_refill(head, own, 1, table->pool.batch,
 				       rec_link, table);
+	u32 *link;
 
-	return number ?: stack_list_take(head, 1, rec_link, table);
+	return number ?: stack_list_pop(head, rec_link, table, &link);
 }
 
 /*
@@ -344,7 +418,7 @@ static u32 rec_take_from(struct bpf_stack_table *table, atomic64_t *head,
  */
 static u32 rec_take_any(struct bpf_stack_table *table, atomic64_t *own)
 {
-	u32 turn = READ_ONCE(table->turn), number, i;
+	u32 turn = READ_ONCE(table->turn), number, *link, i;
 
 	number = rec_take_from(table, &table->free[turn % 2], own);
 	if (unlikely(!number)) {
@@ -353,8 +427,7 @@ static u32 rec_take_any(struct bpf_stack_table *table, atomic64_t *own)
 		number = rec_take_from(table, &table->free[(turn + 1) % 2], own);
 	}
 	for (i = 0; unlikely(!number) && i < nr_cpu_ids; i++)
-		number = stack_list_take(&table->pool.cpus[i].recs, 1,
-					 rec_link, table);
+		number = stack_list_pop(&table->pool.cpus[i].recs, rec_link, table, &link);
 	return number;
 }
 
@@ -392,8 +465,9 @@ static noinline u32 rec_take_again(struct bpf_stack_table *table, atomic64_t *ow
 	return number;
 }
 
-static noinline u32 rec_refill(struct bpf_stack_table *table, atomic64_t *own)
+static noinline u32 rec_refill(struct bpf_stack_table *table)
 {
+	atomic64_t *own = &table->pool.cpus[raw_smp_processor_id()].recs;
 	u32 number = rec_take_any(table, own);
 
 	return likely(number) ? number : rec_take_again(table, own);
@@ -408,14 +482,17 @@ static noinline u32 rec_refill(struct bpf_stack_table *table, atomic64_t *own)
  * Returns the record's index, or -1 if no record is free.  That takes more
  * simultaneous insertions than STACK_EXTRA allows for.
  */
-static s64 rec_take(struct bpf_stack_table *table)
+static __always_inline s64 rec_take(struct bpf_stack_table *table)
 {
-	atomic64_t *own = &table->pool.cpus[raw_smp_processor_id()].recs;
-	u32 number = 0;
+	u32 number, *link;
+	atomic64_t *head;
 
 	if (table->pool.batch)
-		number = stack_list_take(own, 1, rec_link, table);
-	return (s64)(number ?: rec_refill(table, own)) - 1;
+		head = &table->pool.cpus[raw_smp_processor_id()].recs;
+	else
+		head = &table->free[READ_ONCE(table->turn) % 2];
+	number = stack_list_pop(head, rec_link, table, &link);
+	return (s64)(likely(number) ? number : rec_refill(table)) - 1;
 }
 
 /* Put the record at @index on a free list; no cell may lead to its blocks any more. */
@@ -450,24 +527,24 @@ struct stack_claim {
 };
 
 /* Claim the first free cell from home for @rec.  Returns false if no cell is free. */
-static bool claim_cell(struct bpf_stack_table *table, struct stack_claim *claim,
-		       struct bpf_stack_rec *rec)
+static __always_inline bool claim_cell(struct bpf_stack_table *table, struct stack_claim *claim,
+				       struct bpf_stack_rec *rec)
 {
+	u32 line = claim->home, d, i;
 	atomic64_t *cells;
-	u32 d, i, line;
+	s64 free;
 
-	for (d = 0; d < table->nr_lines; d++) {
-		line = line_add(table, claim->home, d) * STACK_LINE;
-		cells = &table->cells[line];
+	for (d = 0; d < table->nr_lines; d++, line = line_add(table, line, 1)) {
+		cells = &table->cells[line * STACK_LINE];
 		for (i = 1; i < STACK_LINE; i++) {
-			if (atomic64_read(&cells[i]))
+			free = atomic64_read(&cells[i]);
+			if (free)
 				continue;
+			claim->at = line * STACK_LINE + i;
 			/* stored_get() reads this once the cell is confirmed. */
-			WRITE_ONCE(rec->cell, line + i);
-			if (atomic64_cmpxchg(&cells[i], 0, claim->cell))
-				continue;
-			claim->at = line + i;
-			return true;
+			WRITE_ONCE(rec->cell, claim->at);
+			if (atomic64_try_cmpxchg(&cells[i], &free, claim->cell))
+				return true;
 		}
 	}
 	return false;
@@ -629,12 +706,46 @@ static u32 claim_settle(struct bpf_stack_table *table, const struct stack_claim 
 	}
 }
 
+/* Confirm @claim.  Returns as claim_finish() does. */
+static __always_inline int claim_confirm(struct bpf_stack_table *table,
+					 const struct stack_claim *claim)
+{
+	s64 cell = claim->cell;
+
+	if (unlikely(!atomic64_try_cmpxchg(&table->cells[claim->at], &cell,
+					   cell & ~STACK_PENDING)))
+		return -EAGAIN;
+	atomic64_inc(&table->count);
+	this_cpu_inc(table->stats->stored);
+	return cell_id(cell);
+}
+
+/*
+ * As ctl_cover() and claim_settle(), for the usual case: whether @claim is at home, all stacks of
+ * this home are, and no other cell has the tag.  If another context has confirmed @claim, or
+ * cleared it, claim_finish() or claim_confirm() notices.
+ */
+static __always_inline bool claim_is_alone(const struct bpf_stack_table *table,
+					   const struct stack_claim *claim)
+{
+	const atomic64_t *cells = &table->cells[claim->home * STACK_LINE];
+	u32 i;
+
+	if (claim->at / STACK_LINE != claim->home || ctl_reach(atomic64_read(cells)))
+		return false;
+	stack_unrolled
+	for (i = 1; i < STACK_LINE; i++)
+		if (cell_competes(&cells[i], claim->cell))
+			return false;
+	return true;
+}
+
 /*
  * Settle and confirm @claim, or give it up for another cell of the same stack.
  * Returns the id of the stack, or -EAGAIN if another context has cleared or confirmed
  * the claim.
  */
-static int claim_finish(struct bpf_stack_table *table, struct stack_claim *claim)
+static noinline int claim_finish(struct bpf_stack_table *table, struct stack_claim *claim)
 {
 	u32 distance, reach, other;
 	u64 found;
@@ -658,12 +769,7 @@ static int claim_finish(struct bpf_stack_table *table, struct stack_claim *claim
 		claim->cell = found;
 	}
 
-	if ((u64)atomic64_cmpxchg(&table->cells[claim->at], claim->cell,
-				  claim->cell & ~STACK_PENDING) != claim->cell)
-		return -EAGAIN;
-	atomic64_inc(&table->count);
-	this_cpu_inc(table->stats->stored);
-	return cell_id(claim->cell);
+	return claim_confirm(table, claim);
 }
 
 /*
@@ -697,8 +803,8 @@ static bool evict_any(struct bpf_stack_table *table,
 }
 
 /* A new record with the stack of @key, in no cell yet, or NULL if memory is short. */
-static struct bpf_stack_rec *rec_new(struct bpf_stack_table *table,
-				     const struct bpf_stack_key *key)
+static __always_inline struct bpf_stack_rec *rec_new(struct bpf_stack_table *table,
+						     const struct bpf_stack_key *key)
 {
 	u32 block = bpf_stack_pool_take(&table->pool, key->word, key->nr);
 	struct bpf_stack_rec *rec;
@@ -719,8 +825,8 @@ static struct bpf_stack_rec *rec_new(struct bpf_stack_table *table,
 	return rec;
 }
 
-static __always_inline int find_and_count(const struct bpf_stack_table *table,
-					  const struct bpf_stack_key *key)
+static noinline int find_again(const struct bpf_stack_table *table,
+			       const struct bpf_stack_key *key)
 {
 	int id = find_key(table, key);
 
@@ -729,10 +835,10 @@ static __always_inline int find_and_count(const struct bpf_stack_table *table,
 	return id;
 }
 
-static noinline int find_again(const struct bpf_stack_table *table,
-			       const struct bpf_stack_key *key)
+/* Whether the table has room for one more stack.  If not, make_room() looks again. */
+static bool has_room(const struct bpf_stack_table *table)
 {
-	return find_and_count(table, key);
+	return bpf_stack_table_count(table) < table->max_entries;
 }
 
 /*
@@ -749,8 +855,8 @@ static noinline int find_again(const struct bpf_stack_table *table,
  * removed meanwhile: all counted stacks were stored throughout, and that of @key was
  * not among them.  If the count differs, another context has made progress.
  */
-static int make_room(struct bpf_stack_table *table,
-		     const struct bpf_stack_key *key, bool reuse)
+static noinline int make_room(struct bpf_stack_table *table,
+			      const struct bpf_stack_key *key, bool reuse)
 {
 	u64 count;
 	u32 line;
@@ -758,11 +864,11 @@ static int make_room(struct bpf_stack_table *table,
 
 	do {
 		/*
-		 * Pairs with the confirm before atomic64_inc() in claim_finish(): a
+		 * Pairs with the confirm before atomic64_inc() in claim_confirm(): a
 		 * context that sees the count sees the counted stacks as well.
 		 */
 		count = atomic64_read_acquire(&table->count);
-		if (likely(bpf_stack_count(count) < table->max_entries))
+		if (bpf_stack_count(count) < table->max_entries)
 			return 0;
 		id = find_again(table, key);
 		if (id >= 0)
@@ -788,11 +894,14 @@ static int insert_rec(struct bpf_stack_table *table,
 		.cell = cell_stored(tag, id) | STACK_PENDING,
 	};
 
+	if (unlikely(!claim_cell(table, &claim, rec))) {
+		rec_release(table, id);
+		return -ENOMEM;
+	}
 	/* From the claim on, the record belongs to the context that clears the cell. */
-	if (likely(claim_cell(table, &claim, rec)))
-		return claim_finish(table, &claim);
-	rec_release(table, id);
-	return -ENOMEM;
+	if (likely(claim_is_alone(table, &claim)))
+		return claim_confirm(table, &claim);
+	return claim_finish(table, &claim);
 }
 
 /* Remember that @id was stored with reuse, for evict_newest(); a lost update does no harm. */
@@ -850,7 +959,7 @@ static noinline int insert_key(struct bpf_stack_table *table,
 	int id;
 
 	/* With @reuse, get memory for the new stack before evicting another one. */
-	if (!reuse) {
+	if (!reuse && unlikely(!has_room(table))) {
 		id = make_room(table, key, false);
 		if (id)
 			return id;
@@ -863,7 +972,7 @@ static noinline int insert_key(struct bpf_stack_table *table,
 			this_cpu_inc(table->stats->lost_nomem);
 			return -ENOMEM;
 		}
-		if (reuse) {
+		if (reuse && !has_room(table)) {
 			id = make_room(table, key, true);
 			if (id) {
 				rec_release(table, rec->id);
@@ -881,6 +990,15 @@ static noinline int insert_key(struct bpf_stack_table *table,
 	return id;
 }
 
+/* As bpf_stack_table_get(), if find_home() is not enough. */
+static noinline int get_by_lines(struct bpf_stack_table *table,
+				 const struct bpf_stack_key *key, bool reuse)
+{
+	int id = find_again(table, key);
+
+	return id >= 0 ? id : insert_key(table, key, reuse);
+}
+
 /**
  * bpf_stack_table_get - look up a stack, and store it if it is new
  * @table:	Table to search.
@@ -894,9 +1012,15 @@ static noinline int insert_key(struct bpf_stack_table *table,
 int bpf_stack_table_get(struct bpf_stack_table *table,
 			const struct bpf_stack_key *key, bool reuse)
 {
-	int id = find_and_count(table, key);
+	int id = find_home(table, key);
 
-	return likely(id >= 0) ? id : insert_key(table, key, reuse);
+	/* These are tail calls, so that a stack that is at home needs no frame here. */
+	if (unlikely(id == -EAGAIN))
+		return get_by_lines(table, key, reuse);
+	if (unlikely(id < 0))
+		return insert_key(table, key, reuse);
+	this_cpu_inc(table->stats->hits);
+	return id;
 }
 
 /*

@@ -26,4 +26,13 @@
 #include <linux/string.h>
 #include <linux/workqueue.h>
 
+/* Stands before a loop over the cells of a line, which then takes no instructions of a loop. */
+#if defined(__clang__)
+#define stack_unrolled	_Pragma("clang loop unroll(full)")
+#elif __GNUC__ >= 8
+#define stack_unrolled	_Pragma("GCC unroll 8")
+#else
+#define stack_unrolled
+#endif
+
 #endif /* _BPF_STACK_TABLE_INTERNAL_H */

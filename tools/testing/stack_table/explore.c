@@ -71,11 +71,23 @@ static bool is_list(const volatile void *addr)
 	       addr == &table.free[1];
 }
 
+/* Whether an operation on a free list, once begun, makes an access to @addr. */
+static bool is_link(const volatile void *addr)
+{
+	const char *at = (const char *)addr, *recs = (const char *)table.recs;
+	const char *blocks = (const char *)table.pool.chunks[0];
+
+	return at == (const char *)table.pool.chunks ||
+	       (at >= recs && at < recs + table.nr_index * sizeof(*table.recs)) ||
+	       (at >= blocks && at < blocks + (NR_BLOCKS + 1) * sizeof(struct bpf_stack_block));
+}
+
 /*
  * An operation on a free list counts as one access.  If another context changed the list
  * in between, the cmpxchg would fail and the operation would start again.  It begins with
- * a read of the head, and ends with a cmpxchg or another read.  The number of free blocks
- * affects nothing in these scenarios, so accesses to it are not announced.
+ * a read of the head, and ends with a cmpxchg or another read, or, if the list is empty, at
+ * once.  The number of free blocks affects nothing in these scenarios, so accesses to it are
+ * not announced.
  */
 void sched_point(const volatile void *addr, bool write)
 {
@@ -85,10 +97,11 @@ void sched_point(const volatile void *addr, bool write)
 	/* Preparation and checks run outside of coroutines. */
 	if (self < 0 || addr == &table.pool.nr_free)
 		return;
-	if (goes_on) {
+	if (goes_on && (list || is_link(addr))) {
 		in_list = !list;
 		return;
 	}
+	in_list = false;
 	threads[self].next = (struct access){ addr, write || list };
 	/* Unlike swapcontext(), these make no system call. */
 	if (!_setjmp(threads[self].resume))
@@ -581,6 +594,7 @@ static bool finished(const struct scenario *scenario)
 static void begin(const struct scenario *scenario)
 {
 	current = -1;
+	in_list = false;
 	clear_table(scenario->max_entries);
 	scenario->prepare();
 	for (nr_threads = 0; nr_threads < MAX_THREADS && scenario->op[nr_threads]; nr_threads++)

@@ -74,4 +74,12 @@ static inline s64 atomic64_cmpxchg(atomic64_t *v, s64 old, s64 new)
 	return cmpxchg(&v->counter, old, new);
 }
 
+/* A macro, so that scale.c counts what fails. */
+#define atomic64_try_cmpxchg(v, old, new) ({				\
+	s64 *_was = (old);						\
+	s64 _want = *_was;						\
+	*_was = atomic64_cmpxchg(v, _want, new);			\
+	*_was == _want;							\
+})
+
 #endif /* _STACK_TABLE_LINUX_ATOMIC_H */
