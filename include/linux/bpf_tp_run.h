@@ -14,15 +14,23 @@
 
 #ifdef CONFIG_BPF_EVENTS
 
-/* Tracepoint programs that run on this CPU now, for each of perf's recursion contexts. */
+/**
+ * struct tp_running - the tracepoint programs that run on a CPU, but for those that sleep
+ * @item:	Entry of the program that runs now, or has just run, or NULL.
+ * @rctx:	Recursion context of its hit.
+ * @below:	Entries of those that it and other programs interrupted, or NULL, by the recursion
+ *		context of what interrupted them.
+ */
 struct tp_running {
-	struct bpf_prog *prog[PERF_NR_CONTEXTS];
+	const struct bpf_prog_array_item *item;
+	int rctx;
+	const struct bpf_prog_array_item *below[PERF_NR_CONTEXTS];
 };
 
 DECLARE_PER_CPU(struct tp_running, tp_running);
 
-u64 tp_progs_run_nested(const struct bpf_prog_array_item *item,
-			struct bpf_trace_run_ctx *run_ctx, int active, int rctx, u64 dropped);
+u64 tp_progs_run_each(const struct bpf_prog_array_item *item,
+		      struct bpf_trace_run_ctx *run_ctx, int active, int rctx, u64 dropped);
 
 /*
  * Preemption is disabled, which suffices as an RCU read-side critical section.  With
@@ -40,19 +48,13 @@ static __always_inline void tp_progs_unlock(void)
 		rcu_read_unlock();
 }
 
-/*
- * Run the program of @item, and return the sessions that have dropped the hit now.  @ctx may be a
- * constant, which @run_ctx cannot have.
- */
-static __always_inline u64 tp_prog_run(struct bpf_prog *prog,
-				       const struct bpf_prog_array_item *item, void *ctx,
-				       struct bpf_trace_run_ctx *run_ctx, int rctx, u64 dropped)
+/* Run @prog, the program of @item, and return what it returned. */
+static __always_inline u32 tp_prog_run(struct bpf_prog *prog,
+				       const struct bpf_prog_array_item *item, void *ctx)
 {
-	__this_cpu_write(tp_running.prog[rctx], prog);
-	run_ctx->bpf_cookie = item->bpf_cookie;
-	if (bpf_prog_run(prog, ctx))
-		return dropped;
-	return tp_session_drop(READ_ONCE(item->session), rctx, dropped);
+	/* For programs that interrupt this one, and for bpf_get_attach_cookie() */
+	__this_cpu_write(tp_running.item, item);
+	return bpf_prog_run(prog, ctx);
 }
 
 /**
@@ -72,12 +74,14 @@ static __always_inline u64 tp_progs_run(const struct bpf_prog_array *array, void
 					u32 size, int rctx, u64 dropped)
 {
 	const struct bpf_prog_array_item *item = array->plain;
+	struct tp_session *session = READ_ONCE(array->session);
 	struct bpf_run_ctx *old_run_ctx;
 	struct bpf_trace_run_ctx run_ctx;
+	unsigned int refused = 0;
 	struct bpf_prog *prog;
 	int active;
 
-	/* tp_prog_run() sets the cookie. */
+	/* bpf_get_attach_cookie() takes the cookie from the program's entry. */
 	run_ctx.is_uprobe = false;
 	run_ctx.tp_record = ctx;
 	run_ctx.tp_size = size;
@@ -86,12 +90,17 @@ static __always_inline u64 tp_progs_run(const struct bpf_prog_array *array, void
 	tp_progs_lock();
 	active = __this_cpu_add_return(bpf_prog_active, BPF_TP_PROGRAM) - BPF_TP_PROGRAM;
 	old_run_ctx = bpf_set_run_ctx(&run_ctx.run_ctx);
-	if (unlikely(active))
-		dropped = tp_progs_run_nested(item, &run_ctx, active, rctx, dropped);
-	else
+	if (unlikely(active) || unlikely(!session)) {
+		dropped = tp_progs_run_each(item, &run_ctx, active, rctx, dropped);
+	} else {
+		__this_cpu_write(tp_running.rctx, rctx);
 		for (; (prog = READ_ONCE(item->prog)); item++)
-			dropped = tp_prog_run(prog, item, ctx, &run_ctx, rctx, dropped);
-	__this_cpu_write(tp_running.prog[rctx], NULL);
+			refused += !tp_prog_run(prog, item, ctx);
+		__this_cpu_write(tp_running.item, NULL);
+		dropped = tp_session_drop(refused ? session : NULL, rctx, dropped);
+	}
+	/* Compilers would keep beside it whether it is 0. */
+	OPTIMIZER_HIDE_VAR(dropped);
 	bpf_reset_run_ctx(old_run_ctx);
 	__this_cpu_sub(bpf_prog_active, BPF_TP_PROGRAM);
 	tp_progs_unlock();

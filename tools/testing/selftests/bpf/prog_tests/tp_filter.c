@@ -404,9 +404,12 @@ static void test_verdicts_are_logical(const struct point *point)
 		ASSERT_EQ(count_hits(point), HITS, "both_keep");
 	}
 	skel->bss->verdict_b = 0;
-	ASSERT_EQ(count_hits(point), 0, "one_drops");
-	ASSERT_EQ(skel->bss->hits_a, 6 * HITS, "hits");
-	ASSERT_EQ(skel->bss->hits_b, 6 * HITS, "hits");
+	ASSERT_EQ(count_hits(point), 0, "second_drops");
+	skel->bss->verdict_a = 0;
+	skel->bss->verdict_b = 1;
+	ASSERT_EQ(count_hits(point), 0, "first_drops");
+	ASSERT_EQ(skel->bss->hits_a, 7 * HITS, "hits");
+	ASSERT_EQ(skel->bss->hits_b, 7 * HITS, "hits");
 	test_tp_filter__destroy(skel);
 }
 
