@@ -246,16 +246,9 @@ u64 bpf_stack_table_hash(const struct bpf_stack_table *table, const u64 *word,
 }
 
 /*
- * Compare five words at @a, in a block, with those at @b.  The words at @a may change
+ * Compare two words at @a, in a block, with those at @b.  The words at @a may change
  * meanwhile: other contexts may delete the stack and reuse the block.
  */
-static __always_inline bool five_equal(const u64 *a, const u64 *b)
-{
-	return READ_ONCE(a[0]) == b[0] && READ_ONCE(a[1]) == b[1] &&
-	       READ_ONCE(a[2]) == b[2] && READ_ONCE(a[3]) == b[3] &&
-	       READ_ONCE(a[4]) == b[4];
-}
-
 static __always_inline bool two_equal(const u64 *a, const u64 *b)
 {
 	return READ_ONCE(a[0]) == b[0] && READ_ONCE(a[1]) == b[1];
@@ -266,8 +259,8 @@ static __always_inline bool four_equal(const u64 *a, const u64 *b)
 	return two_equal(a, b) && two_equal(a + 2, b + 2);
 }
 
-/* As five_equal(), of the @nr words of a stack's last block. */
-static __always_inline bool last_equal(const u64 *a, const u64 *b, u32 nr)
+/* As two_equal(), of @nr words of a block. */
+static __always_inline bool block_equal(const u64 *a, const u64 *b, u32 nr)
 {
 	if (nr & 8) {
 		if (!four_equal(a, b) || !four_equal(a + 4, b + 4))
@@ -306,13 +299,11 @@ static __always_inline bool rec_equal(const struct bpf_stack_table *table,
 		return false;
 	block = bpf_stack_block(&table->pool, READ_ONCE(rec->block));
 	for (; nr > STACK_BLOCK_WORDS; nr -= STACK_BLOCK_WORDS, word += STACK_BLOCK_WORDS) {
-		if (!five_equal(block->word, word) ||
-		    !five_equal(block->word + 5, word + 5) ||
-		    !five_equal(block->word + 10, word + 10))
+		if (!block_equal(block->word, word, STACK_BLOCK_WORDS))
 			return false;
 		block = bpf_stack_block(&table->pool, READ_ONCE(block->next));
 	}
-	return last_equal(block->word, word, nr);
+	return block_equal(block->word, word, nr);
 }
 
 static struct bpf_stack_rec *rec_of(const struct bpf_stack_table *table, u32 id)
