@@ -21,6 +21,9 @@
 
 #include "bpf_tp.h"
 
+/* On x86, the check of an event takes 12 instructions, and the record of task_rename 170. */
+#define TP_MANY_PROGS	12
+
 static bool tp_prog_sleeps(const struct bpf_prog *prog)
 {
 	return prog->type == BPF_PROG_TYPE_TRACEPOINT && prog->sleepable;
@@ -35,7 +38,7 @@ void tp_array_sum_up(struct bpf_prog_array *array)
 	const struct bpf_prog_array_item *item;
 
 	array->plain = array->items;
-	array->ignores_ctx = true;
+	array->ignores_ctx = TP_IGNORES_CTX;
 	for (item = array->items; item->prog; item++) {
 		array->reads_tp_header |= item->prog->aux->reads_tp_header;
 		if (tp_prog_sleeps(item->prog))
@@ -43,6 +46,9 @@ void tp_array_sum_up(struct bpf_prog_array *array)
 		else
 			array->ignores_ctx &= item->prog->aux->ignores_ctx;
 	}
+	/* Programs that sleep have events, too. */
+	if (array->ignores_ctx && item - array->items >= TP_MANY_PROGS)
+		array->ignores_ctx = TP_MANY_IGNORE_CTX;
 }
 
 /**

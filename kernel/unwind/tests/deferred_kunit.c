@@ -169,14 +169,15 @@ static void unwind_state_survives_concurrent_requests(struct kunit *test)
 	KUNIT_EXPECT_GE(test, entries + 1, delivered);
 }
 
+#define WITHOUT_MM_FRAMES	4
+
 /* An exiting task has no mm any more, but its user registers are still there. */
 static void unwind_user_without_mm_finds_no_stack(struct kunit *test)
 {
 	struct pt_regs regs = { .ip = 0x1234, .sp = 0x8000, .bp = 0x8000, .cs = __USER_CS };
 	u64 ip;
 	struct unwind_user_trace trace = { .entries = &ip, .max = 1 };
-	struct perf_callchain_entry *entry;
-	u64 nr = 0;
+	struct perf_callchain_entry_ctx callchain = { .max_stack = WITHOUT_MM_FRAMES };
 
 	KUNIT_ASSERT_NULL(test, current->mm);
 	KUNIT_EXPECT_FALSE(test, unwind_user_has_tables());
@@ -187,20 +188,16 @@ static void unwind_user_without_mm_finds_no_stack(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, trace.nr, 0);
 	KUNIT_EXPECT_EQ(test, trace.end, UNWIND_USER_NO_STACK);
 
-	/* bpf_get_task_stack() calls this with the registers of such a task. */
-	KUNIT_ASSERT_EQ(test, get_callchain_buffers(sysctl_perf_event_max_stack), 0);
+	/* bpf_get_task_stack() has perf walk by the registers of such a task. */
+	callchain.entry = kunit_kzalloc(test, struct_size(callchain.entry, ip, WITHOUT_MM_FRAMES),
+					GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, callchain.entry);
 	scoped_guard(preempt) {
 		guard(rcu)();
-		entry = get_perf_callchain(&regs, false, true,
-					   sysctl_perf_event_max_stack, false, false);
-		if (entry) {
-			nr = entry->nr;
-			ip = entry->ip[0];
-		}
+		perf_callchain_user(&callchain, &regs);
 	}
-	put_callchain_buffers();
-	KUNIT_EXPECT_EQ(test, nr, 1);
-	KUNIT_EXPECT_EQ(test, ip, 0x1234);
+	KUNIT_EXPECT_EQ(test, callchain.entry->nr, 1);
+	KUNIT_EXPECT_EQ(test, callchain.entry->ip[0], 0x1234);
 }
 
 #define WALK_FRAMES	40

@@ -15,6 +15,9 @@
 
 #define EVENT	"task/task_rename"
 #define HITS	10
+/* Of so many programs, perf checks the events of all or of none, see bpf_tp.c. */
+#define FEW	11
+#define MANY	12
 
 /* A sample with PERF_SAMPLE_RAW, up to the first field of the tracepoint. */
 struct sample {
@@ -229,6 +232,79 @@ destroy:
 	test_tp_no_record__destroy(skel);
 }
 
+/* libbpf opens the programs' events on CPU 0. */
+static bool pin(void)
+{
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	CPU_SET(0, &cpus);
+	return ASSERT_OK(sched_setaffinity(0, sizeof(cpus), &cpus), "pin");
+}
+
+/*
+ * Attach a program that reads nothing @nr times, behind an event with a ring buffer if one is
+ * @wanted.  Each hit runs all of them once, and makes a record only for that event, or if that
+ * costs less than to check all events.
+ */
+static void check_many(int nr, bool wanted, int records)
+{
+	struct perf_event_attr attr = { .sample_type = PERF_SAMPLE_RAW, .sample_period = 1 };
+	struct bpf_link *links[MANY] = {}, *probe;
+	struct test_tp_no_record *skel = load();
+	struct perf_event_mmap_page *ring = MAP_FAILED;
+	int fd = -1, i;
+
+	if (!skel)
+		return;
+	probe = bpf_program__attach(skel->progs.with_record);
+	if (wanted) {
+		fd = tp_event_open(&attr, EVENT, 0, -1);
+		ring = mmap(NULL, 2 * getpagesize(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		ASSERT_NEQ(ring, MAP_FAILED, "ring");
+	}
+	for (i = 0; i < nr; i++) {
+		LIBBPF_OPTS(bpf_tracepoint_opts, opts, .bpf_cookie = i + 1);
+
+		links[i] = bpf_program__attach_tracepoint_opts(skel->progs.reads_nothing, "task",
+							       "task_rename", &opts);
+		if (!ASSERT_OK_PTR(links[i], "attach"))
+			goto destroy;
+	}
+	hit_often();
+	ASSERT_EQ(skel->bss->hits, nr * HITS, "runs");
+	ASSERT_EQ(skel->bss->records, records, "records");
+	if (wanted)
+		ASSERT_EQ(tp_event_count(fd), HITS, "events");
+	if (ring != MAP_FAILED) {
+		const struct sample *sample = (void *)ring + ring->data_offset;
+
+		ASSERT_EQ(ring->data_head, HITS * sample->header.size, "samples");
+	}
+destroy:
+	for (i = 0; i < nr; i++)
+		bpf_link__destroy(links[i]);
+	if (ring != MAP_FAILED)
+		munmap(ring, 2 * getpagesize());
+	if (fd >= 0)
+		close(fd);
+	bpf_link__destroy(probe);
+	test_tp_no_record__destroy(skel);
+}
+
+static void test_many_programs(void)
+{
+	cpu_set_t cpus;
+
+	if (!ASSERT_OK(sched_getaffinity(0, sizeof(cpus), &cpus), "CPUs") || !pin())
+		return;
+	check_many(FEW, false, 0);
+	check_many(FEW, true, HITS);
+	check_many(MANY, false, HITS);
+	check_many(MANY, true, HITS);
+	sched_setaffinity(0, sizeof(cpus), &cpus);
+}
+
 static volatile int nr_signals;
 
 static void count_signal(int signal)
@@ -311,6 +387,8 @@ void test_tp_no_record(void)
 		test_attached_program("before", "reads_nothing_either");
 	if (test__start_subtest("event_with_ring"))
 		test_event_with_ring();
+	if (test__start_subtest("many_programs"))
+		test_many_programs();
 	if (test__start_subtest("event_counts"))
 		test_event_counts();
 }
