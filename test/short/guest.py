@@ -3,15 +3,16 @@
 
 usage: guest.py CACHE TREE KERNEL
 
-CACHE has tables of the programs, TREE is the kernel's. The kernel is told so (not the base's, which knows of none), and
-each workload runs once, so that the tables are loaded. Then the whole machine is recorded while it
-runs again. A stack is whole if its outermost frame lies at the entry point of its program or of
+CACHE has tables of the programs, TREE is the kernel's. The kernel is told so (not the base's,
+which knows of none), and each workload runs once, so that the tables are loaded. Then the whole
+machine is recorded while it runs again. A stack is whole if its outermost frame lies at the entry point of its program or of
 the dynamic linker, which has it while the program's libraries are mapped: see demo/stacks.py.
 
 ROUNDS in the environment, 1 to 10 (5), is how much of each workload runs; a stack or two of a
 thousand may be short, so that fewer rounds would be a matter of luck.
 
-Prints TAP, a case TOOL-WORKLOAD for each, with figures before it on lines that begin with "#". Exit status 0 all passed, 1 not, 2 usage.
+Prints TAP, a case TOOL-WORKLOAD for each, with figures before it on lines that begin with "#".
+Exit status 0 all passed, 1 not, 2 usage.
 """
 
 import os
@@ -52,15 +53,16 @@ class Workload:
 
 
 def workloads(tree: Path, rounds: int) -> list[Workload]:
-    """All of them; of the smaller programs, more runs. Of a small tool's life, most is the
-    linker's, and up to four in a thousand of its stacks end in the linker's lazy binding.
+    """All of them; of the smaller programs, more runs. Five rounds of each yield
+    LEAST_SAMPLES twice and more. Of a small tool's life, most is the linker's, and up to four
+    in a thousand of its stacks end in the linker's lazy binding.
     """
     sources = " ".join(f"tools/lib/{name}.c" for name in SOURCES[:rounds])
     return [
         Workload("compile", f"cd {tree} && for f in {sources}; "
                  f"do gcc -O2 -c {INCLUDED} -o {WORK}/a.o $f; done",
                  ("cc1", "as", "gcc")),
-        Workload("git", f"git -C {tree} log -p -n {8 * rounds} >{WORK}/log", ("git",)),
+        Workload("git", f"git -C {tree} log -p -n {16 * rounds} >{WORK}/log", ("git",)),
         Workload("small", f"for i in $(seq {12 * rounds}); do sed -n /9/p {TEXT} | "
                  f"awk '{{ n += NF }} END {{ print n }}' | sort >{WORK}/n; "
                  f"ls -lR /usr/include/linux >{WORK}/n; sha256sum {TEXT} >{WORK}/n; done",
@@ -80,8 +82,8 @@ def record(options: list[str], script: str) -> list[Sample]:
     data = WORK / "data"
     # Not its cache of files: to make links of the programs copies them to the guest's own layer,
     # and they are other files from then on.
-    subprocess.run([PERF, "record", "-q", "-N", "-a", *options, "-e", "cpu-clock:u", "-F", str(FREQUENCY),
-                    "-o", str(data), "--", "bash", "-c", script], check=True)
+    subprocess.run([PERF, "record", "-q", "-N", "-a", *options, "-e", "cpu-clock:u", "-F",
+                    str(FREQUENCY), "-o", str(data), "--", "bash", "-c", script], check=True)
     return parse(script_of(str(data), FIELDS).splitlines())
 
 
@@ -100,7 +102,8 @@ def judge(tool: str, options: list[str], workload: Workload) -> None:
              if value != before.get(name, 0)}
     short = [s for s in samples if not s.is_whole]
     whole = len(samples) - len(short)
-    ends = Counter((s.comm, s.frames[-1].name, hex(s.frames[-1].offset or 0)) for s in short if s.frames)
+    ends = Counter((s.comm, s.frames[-1].name, hex(s.frames[-1].offset or 0))
+                   for s in short if s.frames)
     print(f"# {tool}-{workload.name}: {whole} of {len(samples)} stacks are whole, "
           f"{100 * whole / (len(samples) or 1):.2f} %; others end in {ends.most_common(6)}")
     print("# the kernel's counters, of all processes: "
