@@ -20,7 +20,8 @@ from suite import REPO, Suite
 RECORD = REPO / "dev" / "unstable"
 LOGS_KEPT = REPO / ".build" / "unstable"
 MOST = 2
-# What vm/run says of such a guest
+# What vm/run says of such a guest, and its exit status
+GUEST_LOST = 125
 LOST = "vm/run: guest: lost to the emulator: "
 
 
@@ -90,7 +91,11 @@ def keep_log(suite: Suite, what: str) -> Path:
     return directory
 
 
-def is_lost(suite: Suite) -> bool:
-    """Whether the emulator lost the guest of @suite."""
+def is_lost(suite: Suite, status: int) -> bool:
+    """Whether the emulator lost a guest of @suite, which ended with @status. Some suites on the
+    host run guests of their own.
+    """
+    if status == 0 or (suite.guest and status != GUEST_LOST):
+        return False
     lines = suite.log.read_text(errors="replace").splitlines()
-    return bool(suite.guest) and any(line.startswith(LOST) for line in lines)
+    return any(line.startswith(LOST) for line in lines)

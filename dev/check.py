@@ -28,8 +28,8 @@ its suite can select it and nothing else went wrong. If it passes, it is called 
 does not fail the run. Three such cases do, and one that dev/unstable has already; those that are
 called unstable are added there, and both logs are kept in .build/unstable. What crashes, makes
 the kernel complain or takes too long, host suites and KUnit do not run again, and neither does
-anything after `--`. But a suite whose guest was lost to the emulator, as vm/run proves from the
-kernel log or from outside, runs once more, and its first run does not count.
+anything after `--`. But a suite of which a guest was lost to the emulator, as vm/run proves from the kernel log
+or from outside, runs once more, and its first run does not count.
 
 Output: a table on standard output, with seconds of real time and of CPU time; the
 failed suites with the cases that they call "not ok" and what these printed before
@@ -64,8 +64,6 @@ SECONDS_TO_END = 10
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 USAGE_ERROR, INTERRUPTED = 2, 128 + signal.SIGINT
-# How vm/run ends then
-GUEST_LOST = 125
 COLUMNS = "{:<17} {:>6} {:>6} {:>6} {:>7} {:>7} {:>6}  {}"
 
 
@@ -166,7 +164,7 @@ class Check:
     def ended(self, job: Job, cpu: float) -> None:
         if job.suite:
             result = self.judge(job, job.suite, cpu)
-            if job.process.returncode == GUEST_LOST and not self.words and self.is_lost(job.suite):
+            if not self.words and self.is_lost(job.suite, job.process.returncode):
                 self.waiting.insert(0, job.suite)
                 return
             self.count(job.suite, result)
@@ -182,9 +180,9 @@ class Check:
             print_row(suite.name, result, 0, 0)
             self.count(suite, result)
 
-    def is_lost(self, suite: Suite) -> bool:
-        """Whether the emulator lost the guest of @suite, for the first time in this run."""
-        if suite.name in self.lost or not again.is_lost(suite):
+    def is_lost(self, suite: Suite, status: int) -> bool:
+        """Whether the emulator lost a guest of @suite, for the first time in this run."""
+        if suite.name in self.lost or not again.is_lost(suite, status):
             return False
         self.lost.add(suite.name)
         print(f"lost to the emulator: {suite.name}; it runs once more, and its log is kept in "
