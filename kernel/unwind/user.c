@@ -526,11 +526,13 @@ static noinline u64 *unwind_user_walk_table(struct unwind_user_frame *from, unsi
 	const struct sframe_cursor cursor = *from->tables;
 	const struct unwind_table_row *rows = cursor.table->rows;
 	const u32 *index = cursor.table->index, shift = cursor.table->shift;
-	const unsigned long limit = TASK_SIZE_MAX, after = cursor.start + 1;
-	unsigned long offset = at - cursor.start;
+	const unsigned long after = cursor.start + 1;
+	unsigned long offset = at - cursor.start, limit = TASK_SIZE_MAX;
 	struct unwind_user_frame frame = *from;
 	u32 rule;
 
+	/* No instruction compares with a constant of that size, as array_index_nospec() would. */
+	OPTIMIZER_HIDE_VAR(limit);
 	/*
 	 * Once for all frames: the addresses are checked, and safe for speculation, one by one.  On
 	 * x86, this opens all of user memory.

@@ -28,6 +28,8 @@
 #define READ_ONCE(x)		(*(const volatile __typeof__(x) *)&(x))
 #define sizeof_field(type, field) sizeof(((type *)0)->field)
 #define put_unaligned(x, to)	memcpy(to, &(x), sizeof(x))
+#undef OPTIMIZER_HIDE_VAR
+#define OPTIMIZER_HIDE_VAR(var)	asm("" : "+r" (var))
 #define offset_in_page(addr)	((addr) % 4096)
 #define SZ_64K			65536
 
