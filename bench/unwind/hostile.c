@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Measure the cost of the worst walks, with stacks and a table made for that.
+ * Measure the cost of the worst walks, with stacks and tables made for that, beside an ordinary
+ * walk of as many frames.
  *
- * One stack has 1024 frames with tables.  The lookup of each is in a block with a row for
- * each byte, the most that there can be, and the rule reads three words of the stack.
- * The other stack has 1024 frames that no table covers; the walk finds each caller in the
- * last place that it tries.  Prints instructions a sample if the guest's clock counts
- * them.
+ * All stacks have 1024 frames.  Those of the ordinary walk have plain rows.  Of the hostile table,
+ * each lookup is in a block with a row for each byte, the most that there can be, and each rule
+ * reads three words of the stack.  The other stacks have frames that no table covers.  Prints
+ * instructions a sample if the guest's clock counts them.
  */
 #define _GNU_SOURCE
 #include <stdint.h>
@@ -34,9 +34,26 @@
 #define RING_SIZE	(64 * PERF_RING_PAGE)
 #define ROUNDS		20
 
-/* mov $SYS_getppid, %eax; xchg %rsp, %rdi; syscall; xchg %rsp, %rdi; ret */
-static const uint8_t code[] = { 0xb8, SYS_getppid, 0, 0, 0, 0x48, 0x87, 0xe7,
-				0x0f, 0x05, 0x48, 0x87, 0xe7, 0xc3 };
+/*
+ * push %rbp; mov %rsi, %rbp; mov $SYS_getppid, %eax; xchg %rsp, %rdi; syscall; xchg %rsp, %rdi;
+ * pop %rbp; ret
+ */
+static const uint8_t code[] = { 0x55, 0x48, 0x89, 0xf5, 0xb8, SYS_getppid, 0, 0, 0, 0x48, 0x87,
+				0xe7, 0x0f, 0x05, 0x48, 0x87, 0xe7, 0x5d, 0xc3 };
+struct table {
+	struct sframe_header		header;
+	struct sframe_v3_fde		fde;
+	struct sframe_v3_attributes	attributes;
+	uint8_t				rows[];
+} __attribute__((packed));
+
+/* CFA = SP + 16 */
+struct plain_row {
+	uint16_t	start;
+	uint8_t		info;
+	int8_t		cfa;
+} __attribute__((packed));
+
 /*
  * CFA = *(SP), RA = *(CFA - 8), FP = *(CFA - 8 or - 16).  Two adjacent rows never have the
  * same rule.
@@ -62,6 +79,15 @@ static void *map(size_t len, int prot)
 	return at;
 }
 
+/* Memory for code; a hole keeps the mapping apart from the next one. */
+static uint8_t *map_text(void)
+{
+	uint8_t *text = map(TEXT_BYTES + PERF_RING_PAGE, PROT_READ | PROT_WRITE | PROT_EXEC);
+
+	munmap(text + TEXT_BYTES, PERF_RING_PAGE);
+	return text;
+}
+
 static struct deep_row deep_row(unsigned int at)
 {
 	struct deep_row row = { at, 6 << 1 };
@@ -76,14 +102,16 @@ static struct deep_row deep_row(unsigned int at)
 	return row;
 }
 
-static void make_table(struct sframe_region *region, uint8_t *text)
+/* Give @text a table of one function, which has @nr rows of @size bytes each. */
+static void add_table(uint8_t *text, const void *rows, unsigned int nr, size_t size, uint8_t info2)
 {
-	struct table {
-		struct sframe_header		header;
-		struct sframe_v3_fde		fde;
-		struct sframe_v3_attributes	attributes;
-		struct deep_row			rows[BYTES];
-	} __attribute__((packed)) *table = map(sizeof(*table), PROT_READ | PROT_WRITE);
+	struct table *table = map(sizeof(*table) + nr * size, PROT_READ | PROT_WRITE);
+	struct sframe_region region = {
+		.sframe_start = (uintptr_t)table,
+		.sframe_size = sizeof(*table) + nr * size,
+		.text_start = (uintptr_t)text,
+		.text_size = TEXT_BYTES,
+	};
 
 	*table = (struct table){
 		.header = {
@@ -91,20 +119,36 @@ static void make_table(struct sframe_region *region, uint8_t *text)
 			.abi_arch = SFRAME_ABI_AMD64_LE,
 			.cfa_fixed_ra_offset = -8,
 			.num_fdes = 1,
-			.fre_len = sizeof(table->attributes) + sizeof(table->rows),
+			.fre_len = sizeof(table->attributes) + nr * size,
 			.freoff = sizeof(table->fde),
 		},
 		.fde = { text - (uint8_t *)table, BYTES, 0 },
 		.attributes = {
-			.num_fres = BYTES,
+			.num_fres = nr,
 			.info = SFRAME_FRE_ADDR2,
-			.info2 = SFRAME_V3_FDE_FLEX,
+			.info2 = info2,
 		},
 	};
+	memcpy(table->rows, rows, nr * size);
+	if (prctl(PR_ADD_SFRAME, &region, sizeof(region), 0, 0))
+		fail("PR_ADD_SFRAME");
+}
+
+static void add_plain_table(uint8_t *text)
+{
+	/* One offset of a byte, from the stack pointer */
+	struct plain_row row = { 0, 1 << 1 | 1, 16 };
+
+	add_table(text, &row, 1, sizeof(row), 0);
+}
+
+static void add_deep_table(uint8_t *text)
+{
+	static struct deep_row rows[BYTES];
+
 	for (unsigned int i = 0; i < BYTES; i++)
-		table->rows[i] = deep_row(i);
-	region->sframe_start = (uintptr_t)table;
-	region->sframe_size = sizeof(*table);
+		rows[i] = deep_row(i);
+	add_table(text, rows, BYTES, sizeof(rows[0]), SFRAME_V3_FDE_FLEX);
 }
 
 static double now(void)
@@ -116,7 +160,7 @@ static double now(void)
 }
 
 /* Minimum time of several samples in the code at @entry.  Sets @depth to the last depth. */
-static double sample(uint8_t *entry, uint64_t *stack, struct perf_ring *ring,
+static double sample(uint8_t *entry, uint64_t *stack, uint64_t *fp, struct perf_ring *ring,
 		     unsigned long *depth)
 {
 	static uint64_t words[PERF_RING_WORDS];
@@ -126,7 +170,7 @@ static double sample(uint8_t *entry, uint64_t *stack, struct perf_ring *ring,
 	for (int i = 0; i < ROUNDS; i++) {
 		double start = now(), cost;
 
-		((void (*)(void *))entry)(stack);
+		((void (*)(void *, void *))entry)(stack, fp);
 		cost = now() - start;
 		best = cost < best ? cost : best;
 		if (ring && perf_ring_next(ring, &header, words))
@@ -156,62 +200,159 @@ static void open_event(struct perf_ring *ring)
 		fail("perf_event_open");
 }
 
+/* Code with an indirect call every 16 bytes, before the address that this returns for @i. */
+static uint64_t after_call(uint8_t *text, unsigned int i)
+{
+	uint8_t *at = text + 64 + 16 * (i % FRAMES);
+
+	memcpy(at, (uint8_t[]){ 0xff, 0xd0 }, 2);
+	return (uintptr_t)at + 2;
+}
+
 /* Each frame is two words: the address of the next frame, and a return address. */
-static void fill_by_table(uint64_t *stack, const uint8_t *text)
+static uint64_t *fill_by_table(uint64_t *stack, uint8_t *text, uint8_t *other)
 {
 	for (int i = 0; i < FRAMES + 16; i++) {
 		stack[2 * i] = (uintptr_t)&stack[2 * i + 2];
 		stack[2 * i + 1] = (uintptr_t)text + 64 + i % FRAMES;
 	}
+	return NULL;
+}
+
+/* Each frame is @words words, all addresses of code, of which only the last follows a call. */
+static uint64_t *fill_by_scan(uint64_t *stack, uint8_t *text, int words)
+{
+	for (int i = 0; i < words * (FRAMES + 16); i++)
+		stack[i] = after_call(text, i) + ((i + 1) % words ? 6 : 0);
+	return NULL;
+}
+
+static uint64_t *fill_by_scan_1(uint64_t *stack, uint8_t *text, uint8_t *other)
+{
+	return fill_by_scan(stack, text, 1);
+}
+
+static uint64_t *fill_by_scan_2(uint64_t *stack, uint8_t *text, uint8_t *other)
+{
+	return fill_by_scan(stack, text, 2);
+}
+
+static uint64_t *fill_by_scan_4(uint64_t *stack, uint8_t *text, uint8_t *other)
+{
+	return fill_by_scan(stack, text, 4);
+}
+
+/* Only the innermost frame has no row. */
+static uint64_t *fill_behind_scan(uint64_t *stack, uint8_t *text, uint8_t *other)
+{
+	add_plain_table(other);
+	for (int i = 0; i < FRAMES + 16; i++)
+		stack[2 * i + 1] = after_call(other, i % 64);
+	return NULL;
 }
 
 /*
- * Each frame is two words, both addresses of code, of which only the second follows a call.
- * With more words that do not follow a call, the walk would end sooner, see
- * UNWIND_USER_MAX_REJECTED.
+ * A function calls itself that has pushed three words, which may be return addresses, too.  The
+ * system call is one of its instructions.
  */
-static void fill_by_guess(uint64_t *stack, uint8_t *text)
+static uint64_t *fill_by_call(uint64_t *stack, uint8_t *text, uint8_t *other)
 {
-	for (int i = 64; i < TEXT_BYTES; i += 16)
-		memcpy(text + i, (uint8_t[]){ 0xff, 0xd0 }, 2);
-	for (int i = 0; i < 2 * (FRAMES + 16); i++)
-		stack[i] = (uintptr_t)text + 64 + 16 * (i % FRAMES) + (i % 2 ? 2 : 8);
+	/* The code begins with the third one. */
+	static const uint8_t pushes[] = { 0x53, 0x53 };
+	int32_t back = -64 - 5 - (int)sizeof(pushes);
+
+	/* The code that the event hits moves behind the pushes, see struct walk's @entry. */
+	memmove(text + sizeof(pushes), text, sizeof(code));
+	memcpy(text, pushes, sizeof(pushes));
+	text[64 + sizeof(pushes)] = 0xe8;
+	memcpy(text + 64 + sizeof(pushes) + 1, &back, sizeof(back));
+	for (int i = 0; i < 4 * (FRAMES + 16); i++)
+		stack[i] = (uintptr_t)text + ((i + 1) % 4 ? 128 : 64 + sizeof(pushes) + 5);
+	return NULL;
 }
 
-/* Print the cost of a sample; @none is the time of the system call without an event. */
-static void measure(const char *name, uint8_t *text, uint64_t *stack, double none,
-		    struct perf_ring *ring)
+/* Frame records, and code in @nr mappings in turn */
+static uint64_t *fill_by_records(uint64_t *stack, uint8_t **texts, int nr)
 {
+	for (int i = 0; i < FRAMES + 16; i++) {
+		stack[2 * i] = (uintptr_t)&stack[2 * i + 2];
+		stack[2 * i + 1] = after_call(texts[i % nr], i);
+	}
+	return stack;
+}
+
+static uint64_t *fill_by_records_2(uint64_t *stack, uint8_t *text, uint8_t *other)
+{
+	return fill_by_records(stack, (uint8_t *[]){ other, text }, 2);
+}
+
+static uint64_t *fill_by_records_3(uint64_t *stack, uint8_t *text, uint8_t *other)
+{
+	return fill_by_records(stack, (uint8_t *[]){ other, text, map_text() }, 3);
+}
+
+/* Every second frame has a row, which leaves the frame pointer alone. */
+static uint64_t *fill_by_records_and_rows(uint64_t *stack, uint8_t *text, uint8_t *other)
+{
+	add_plain_table(other);
+	for (int i = 0; i < FRAMES + 16; i++) {
+		stack[4 * i] = (uintptr_t)&stack[4 * i + 4];
+		stack[4 * i + 1] = after_call(other, i % 64);
+		stack[4 * i + 3] = after_call(text, i);
+	}
+	return stack;
+}
+
+static const struct walk {
+	const char	*name;
+	void		(*add_table)(uint8_t *text);
+	/* Returns the frame pointer. */
+	uint64_t	*(*fill)(uint64_t *stack, uint8_t *text, uint8_t *other);
+	/* Where the code to call is in the text */
+	unsigned int	entry;
+} walks[] = {
+	{ "ordinary", add_plain_table, fill_by_table },
+	{ "slow table", add_deep_table, fill_by_table },
+	{ "scans, first word", NULL, fill_by_scan_1 },
+	{ "scans, second word", NULL, fill_by_scan_2 },
+	{ "scans, fourth word", NULL, fill_by_scan_4 },
+	{ "rows behind a scan", NULL, fill_behind_scan },
+	{ "direct calls", NULL, fill_by_call, 2 },
+	{ "frame pointers, two mappings", NULL, fill_by_records_2 },
+	{ "frame pointers, three mappings", NULL, fill_by_records_3 },
+	{ "frame pointers between rows", NULL, fill_by_records_and_rows },
+};
+
+/* Print the cost of a sample of @walk, and how that compares with that of the @first. */
+static void measure(const struct walk *walk, struct perf_ring *ring, double none, double *first)
+{
+	uint64_t *stack = map(4 * (FRAMES + 64) * sizeof(*stack), PROT_READ | PROT_WRITE), *fp;
+	uint8_t *text = map_text(), *other = map_text();
 	unsigned long frames = 0;
-	double deep;
+	double cost;
 
 	memcpy(text, code, sizeof(code));
-	deep = sample(text, stack, ring, &frames);
-	printf("%-14s no event %5.0f, %lu entries %7.0f: %.0f a frame\n", name, none, frames,
-	       deep, (deep - none) / frames);
+	if (walk->add_table)
+		walk->add_table(text);
+	fp = walk->fill(stack, text, other);
+	cost = sample(text + walk->entry, stack, fp, ring, &frames) - none;
+	if (!*first)
+		*first = cost;
+	printf("%-32s %5lu entries %7.0f, %.1f of an ordinary walk\n", walk->name, frames, cost,
+	       cost / *first);
 }
 
 int main(void)
 {
-	uint8_t *text = map(TEXT_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC);
-	uint64_t *stack = map(2 * (FRAMES + 64) * 8, PROT_READ | PROT_WRITE);
-	struct sframe_region region = {
-		.text_start = (uintptr_t)text,
-		.text_size = TEXT_BYTES,
-	};
+	uint8_t *text = map_text();
+	uint64_t stack[8] = { 0 };
 	struct perf_ring ring;
-	double none;
+	double none, first = 0;
 
-	make_table(&region, text);
-	if (prctl(PR_ADD_SFRAME, &region, sizeof(region), 0, 0))
-		fail("PR_ADD_SFRAME");
 	memcpy(text, code, sizeof(code));
-	none = sample(text, stack, NULL, NULL);
+	none = sample(text, stack, NULL, NULL, NULL);
 	open_event(&ring);
-	fill_by_table(stack, text);
-	measure("hostile table", text, stack, none, &ring);
-	text = map(TEXT_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC);
-	fill_by_guess(stack, text);
-	measure("hostile stack", text, stack, none, &ring);
+	for (unsigned int i = 0; i < sizeof(walks) / sizeof(walks[0]); i++)
+		measure(&walks[i], &ring, none, &first);
 	return 0;
 }

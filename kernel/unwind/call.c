@@ -63,6 +63,21 @@ bool unwind_find_mapping(struct unwind_range *range, unsigned long addr, bool co
 }
 
 /**
+ * unwind_find_code() - find the mapping of code of an address
+ * @code: The mapping that a walk looked at last, which does not contain @ip, and the one before, as
+ *	stacks alternate between two.  The first is set to that of @ip, the second to the first.
+ * @ip: The address.
+ *
+ * Context: Any, NMI included; a task that has an mm.
+ * Return: as unwind_find_mapping().
+ */
+bool unwind_find_code(struct unwind_range code[2], unsigned long ip)
+{
+	swap(code[0], code[1]);
+	return unwind_in_range(&code[0], ip) || unwind_find_mapping(&code[0], ip, true);
+}
+
+/**
  * unwind_read_resident() - read user memory that is resident
  * @to: Buffer for @len bytes.
  * @from: User address.
@@ -128,7 +143,7 @@ static unsigned int unwind_read_before(const struct unwind_range *code, unsigned
  * Context: Any, NMI included; a task that has an mm.
  * Return: The kind of instruction, see enum unwind_call.
  */
-enum unwind_call unwind_call_before(struct unwind_range *code, unsigned long ip,
+enum unwind_call unwind_call_before(struct unwind_range code[2], unsigned long ip,
 				    unsigned long *target)
 {
 	const u8 *call;

@@ -39,22 +39,24 @@ static __always_inline bool unwind_in_range(const struct unwind_range *range, un
 
 bool unwind_find_mapping(struct unwind_range *range, unsigned long addr, bool code);
 bool unwind_read_resident(void *to, unsigned long from, size_t len);
-enum unwind_call unwind_call_before(struct unwind_range *code, unsigned long ip,
+bool unwind_find_code(struct unwind_range code[2], unsigned long ip);
+enum unwind_call unwind_call_before(struct unwind_range code[2], unsigned long ip,
 				    unsigned long *target);
 int unwind_pushed(unsigned long target, unsigned long ip);
 
 /**
  * unwind_is_code() - whether an address is in executable memory
- * @code: The mapping of code that a walk looked at last; set to that of @ip.
+ * @code: The mapping of code that a walk looked at last, and the one before; the first is set to
+ *	that of @ip.
  * @ip: The address.
  *
  * Context: Any, NMI included; a task that has an mm.
  * Return: true if an executable mapping contains @ip.  Without CONFIG_PER_VMA_LOCK, true for
  * every user address.
  */
-static __always_inline bool unwind_is_code(struct unwind_range *code, unsigned long ip)
+static __always_inline bool unwind_is_code(struct unwind_range code[2], unsigned long ip)
 {
-	return likely(unwind_in_range(code, ip)) || unwind_find_mapping(code, ip, true);
+	return likely(unwind_in_range(code, ip)) || unwind_find_code(code, ip);
 }
 
 #endif /* _KERNEL_UNWIND_CALL_H */

@@ -26,10 +26,18 @@
 /* Number of words above the stack pointer that are looked at for a return address */
 #define UNWIND_USER_SCAN	4
 /*
- * Maximum number of words that the scans of one walk may reject.  Each costs some hundred
- * instructions, and a walk in NMI has to end soon on any stack.
+ * What the guesses of one walk may cost, as a walk in NMI has to end soon on any stack.  The unit
+ * is a read of a few words, some 70 instructions.
  */
-#define UNWIND_USER_MAX_REJECTED	1024
+#define UNWIND_USER_MAX_COST	1280
+/* To read the words of a scan */
+#define UNWIND_USER_COST_SCAN	2
+/* To look at the code before a return address */
+#define UNWIND_USER_COST_CALL	2
+/* The same, and to look for its row */
+#define UNWIND_USER_COST_RETURN	4
+/* Maximum number of frame records that a walk passes over where it goes on */
+#define UNWIND_USER_MAX_PASSED	1280
 /* Maximum distance and number of frame records of callees that have returned */
 #define UNWIND_USER_STALE_SIZE	SZ_64K
 #define UNWIND_USER_STALE	16
@@ -47,6 +55,34 @@ struct unwind_user_record {
 	u64	ip;
 	u64	sp;
 };
+
+/* Whether the walk has spent on guesses what it may. */
+static bool unwind_user_is_spent(const struct unwind_user_walk *walk)
+{
+	return walk->cost > UNWIND_USER_MAX_COST;
+}
+
+/*
+ * Whether the walk may do what costs as much as @cost reads.  If not, it looks at no more words
+ * for evidence, and goes on as a walk without tables does: by frame pointers that lead to code.
+ */
+static bool unwind_user_spend(struct unwind_user_walk *walk, unsigned int cost)
+{
+	walk->cost += cost;
+	return !unwind_user_is_spent(walk);
+}
+
+/*
+ * Decode the instruction before @ip, see unwind_call_before().  If the walk may spend no more, no
+ * call is found.
+ */
+static enum unwind_call unwind_user_call_before(struct unwind_user_walk *walk,
+						unsigned long ip, unsigned long *target)
+{
+	if (!unwind_user_spend(walk, UNWIND_USER_COST_CALL))
+		return UNWIND_CALL_NONE;
+	return unwind_call_before(walk->code, ip, target);
+}
 
 /* Read @nr stack words at @from, widened to 64 bits, if they are resident. */
 static bool unwind_user_read_guess(const struct unwind_user_walk *walk, u64 *words,
@@ -86,8 +122,8 @@ static bool unwind_user_is_sigreturn_at(struct unwind_user_walk *walk, unsigned 
 {
 	u8 code[ARCH_UNWIND_SIGRETURN_LEN];
 
-	return unwind_is_code(&walk->code, start) &&
-	       unwind_is_code(&walk->code, start + sizeof(code) - 1) &&
+	return unwind_is_code(walk->code, start) &&
+	       unwind_is_code(walk->code, start + sizeof(code) - 1) &&
 	       unwind_read_resident(code, start, sizeof(code)) &&
 	       !memcmp(code, ARCH_UNWIND_SIGRETURN_CODE, sizeof(code));
 }
@@ -118,14 +154,14 @@ bool unwind_user_step_interrupted(struct unwind_user_walk *walk, unsigned long i
 	walk->fp_saved = false;
 	walk->regs = NULL;
 	walk->sigframe = 0;
-	if (unwind_is_code(&walk->code, ip)) {
+	if (unwind_is_code(walk->code, ip)) {
 		unwind_user_step(walk, ip, sp, fp);
 		walk->low = sp;
 		walk->exact = true;
 		return true;
 	}
 	if (!unwind_user_read_guess(walk, &ra, sp, 1) ||
-	    unwind_call_before(&walk->code, ra, &target) == UNWIND_CALL_NONE)
+	    unwind_call_before(walk->code, ra, &target) == UNWIND_CALL_NONE)
 		return unwind_user_stop(walk, UNWIND_USER_CORRUPT);
 	unwind_user_step(walk, ra, sp + walk->word, fp);
 	return true;
@@ -155,9 +191,21 @@ bool unwind_user_next_signal(struct unwind_user_walk *walk)
 }
 
 /*
- * Whether a word beside a frame pointer may be a return address.  Compilers return only behind
- * a call, so code with a table needs one.  Interpreters and JIT compilers push return
- * addresses that no call stands before.
+ * Whether a word beside a frame pointer may be a return address; see unwind_user_may_return().
+ * Where the walk may spend no more, code is enough, unless a scan has led there: nothing but
+ * evidence makes the frames behind it better than garbage.
+ */
+static bool unwind_user_guess_may_return(struct unwind_user_walk *walk, unsigned long ip)
+{
+	if (!unwind_user_is_spent(walk))
+		return unwind_user_may_return(walk, ip);
+	return !walk->scanned && unwind_is_code(walk->code, ip - 1);
+}
+
+/*
+ * Whether a word may be a return address.  Compilers return only behind a call, so code with a
+ * table needs one.  Interpreters and JIT compilers push return addresses that no call stands
+ * before.
  */
 bool unwind_user_may_return(struct unwind_user_walk *walk, unsigned long ip)
 {
@@ -167,14 +215,15 @@ bool unwind_user_may_return(struct unwind_user_walk *walk, unsigned long ip)
 
 	/* Tables exist for 64-bit code only. */
 	if (walk->word != sizeof(u64))
-		return unwind_is_code(&walk->code, ip);
+		return unwind_is_code(walk->code, ip);
 	/* A signal trampoline may be the first code of its mapping. */
-	if (!unwind_is_code(&walk->code, ip - 1))
+	if (!unwind_is_code(walk->code, ip - 1))
 		return unwind_user_is_sigreturn_at(walk, ip);
+	walk->cost += UNWIND_USER_COST_RETURN;
 	ret = unwind_user_find_row(walk, ip - 1, &row);
 	if (ret && ret != -ENODATA)
 		return true;
-	return unwind_call_before(&walk->code, ip, &target) != UNWIND_CALL_NONE ||
+	return unwind_call_before(walk->code, ip, &target) != UNWIND_CALL_NONE ||
 	       unwind_user_is_sigreturn_at(walk, ip);
 }
 
@@ -199,7 +248,7 @@ static bool unwind_user_calls_here(struct unwind_user_walk *walk, enum unwind_ca
 {
 	return call == UNWIND_CALL_INDIRECT ||
 	       (call == UNWIND_CALL_DIRECT && target <= walk->ip &&
-		unwind_is_code(&walk->code, walk->ip) && unwind_in_range(&walk->code, target));
+		unwind_is_code(walk->code, walk->ip) && unwind_in_range(walk->code, target));
 }
 
 /*
@@ -214,17 +263,14 @@ static bool unwind_user_next_scanned(struct unwind_user_walk *walk, enum unwind_
 	enum unwind_call call;
 	unsigned int i;
 
-	if (walk->word != sizeof(u64) || walk->rejected >= UNWIND_USER_MAX_REJECTED ||
+	if (walk->word != sizeof(u64) || !unwind_user_spend(walk, UNWIND_USER_COST_SCAN) ||
 	    !unwind_user_read_guess(walk, words, slot, UNWIND_USER_SCAN))
 		return unwind_user_stop(walk, end);
 	for (i = 0; i < UNWIND_USER_SCAN; i++, slot += sizeof(u64)) {
 		ip = unwind_user_true_return(words[i], slot);
-		call = unwind_call_before(&walk->code, ip, &target);
-		if (!unwind_user_calls_here(walk, call, target)) {
-			if (++walk->rejected == UNWIND_USER_MAX_REJECTED)
-				break;
+		call = unwind_user_call_before(walk, ip, &target);
+		if (!unwind_user_calls_here(walk, call, target))
 			continue;
-		}
 		if (!walk->scanned) {
 			walk->certain.sp = walk->sp;
 			walk->certain.low = walk->low;
@@ -234,6 +280,7 @@ static bool unwind_user_next_scanned(struct unwind_user_walk *walk, enum unwind_
 			walk->certain.end = end;
 		}
 		walk->scanned = true;
+		walk->checked = 0;
 		unwind_user_step(walk, ip, slot + sizeof(u64), walk->fp);
 		return true;
 	}
@@ -251,15 +298,15 @@ static bool unwind_user_next_called(struct unwind_user_walk *walk)
 	u64 words[UNWIND_USER_SCAN];
 	unsigned int i;
 
-	if (!unwind_is_code(&walk->code, walk->ip) ||
+	if (!unwind_is_code(walk->code, walk->ip) ||
 	    !unwind_user_read_guess(walk, words, slot, UNWIND_USER_SCAN))
 		return false;
 	for (i = 0; i < UNWIND_USER_SCAN; i++, slot += sizeof(u64)) {
 		ip = unwind_user_true_return(words[i], slot);
 		/* A direct call comes from the same mapping, which saves a look at all others. */
-		if (!unwind_in_range(&walk->code, ip - 1) ||
-		    unwind_call_before(&walk->code, ip, &target) != UNWIND_CALL_DIRECT ||
-		    !unwind_in_range(&walk->code, target) ||
+		if (!unwind_in_range(walk->code, ip - 1) ||
+		    unwind_user_call_before(walk, ip, &target) != UNWIND_CALL_DIRECT ||
+		    !unwind_in_range(walk->code, target) ||
 		    unwind_pushed(target, walk->ip) != slot - walk->sp)
 			continue;
 		unwind_user_step(walk, ip, slot + sizeof(u64), walk->fp);
@@ -276,7 +323,7 @@ static bool unwind_user_next_record(struct unwind_user_walk *walk,
 	/* A return address of 0 marks the outermost frame, unless this is no frame at all. */
 	if (!record->ip && walk->fp_saved)
 		end = UNWIND_USER_COMPLETE;
-	if (!record->ip || !unwind_user_may_return(walk, record->ip)) {
+	if (!record->ip || !unwind_user_guess_may_return(walk, record->ip)) {
 		walk->no_record = true;
 		return unwind_user_next_scanned(walk, end);
 	}
@@ -303,10 +350,10 @@ static bool unwind_user_skip_stale(struct unwind_user_walk *walk, bool *seen)
 	if (!near && !*seen)
 		return false;
 	for (i = 0; *seen || i < UNWIND_USER_STALE; i++) {
-		if (++walk->rejected >= UNWIND_USER_MAX_REJECTED)
+		if (!unwind_user_spend(walk, 1))
 			return false;
 		if (!unwind_in_range(&stack, fp) || !unwind_user_read_record(walk, fp, &record) ||
-		    !unwind_user_may_return(walk, record.ip))
+		    !unwind_user_guess_may_return(walk, record.ip))
 			return false;
 		fp = record.fp;
 		if (fp < walk->sp)
@@ -331,11 +378,11 @@ static bool unwind_user_is_doubtful(struct unwind_user_walk *walk,
 	struct unwind_range stack;
 	unsigned long target;
 
-	return !walk->by_fp && !walk->scanned && record->ip &&
-	       unwind_user_may_return(walk, record->ip) &&
-	       unwind_call_before(&walk->code, record->ip, &target) == UNWIND_CALL_NONE &&
+	return !walk->by_fp && !walk->scanned && record->ip && !unwind_user_is_spent(walk) &&
 	       unwind_find_mapping(&stack, walk->sp, false) &&
-	       !unwind_in_range(&stack, walk->fp);
+	       !unwind_in_range(&stack, walk->fp) &&
+	       unwind_user_may_return(walk, record->ip) &&
+	       unwind_user_call_before(walk, record->ip, &target) == UNWIND_CALL_NONE;
 }
 
 /* Go to the caller by the frame pointer, or by a scan if that leads to no frame record. */
@@ -380,7 +427,7 @@ static bool unwind_user_next_at_entry(struct unwind_user_walk *walk)
 	if (!unwind_user_read_guess(walk, &ip, walk->sp, 1))
 		return false;
 	ip = unwind_user_true_return(ip, walk->sp);
-	if (!ip || !unwind_user_may_return(walk, ip))
+	if (!ip || !unwind_user_guess_may_return(walk, ip))
 		return false;
 	unwind_user_step(walk, ip, walk->sp + walk->word, walk->fp);
 	return true;
@@ -403,7 +450,7 @@ bool unwind_user_guess(struct unwind_user_walk *walk)
 	 * all is guessed, and a hostile stack must not make each guess twice as expensive.
 	 */
 	if (walk->word == sizeof(u64) && !walk->by_fp && !walk->scanned &&
-	    unwind_user_next_called(walk))
+	    !unwind_user_is_spent(walk) && unwind_user_next_called(walk))
 		return true;
 	return unwind_user_next_fp(walk);
 }
@@ -423,7 +470,8 @@ static unsigned long unwind_user_find_record(struct unwind_user_walk *walk, unsi
 
 	/* If the stack pointer is in no mapping, as after an overflow, the range is empty. */
 	unwind_find_mapping(&stack, walk->sp, false);
-	for (i = 0; i < max && stack.size; i++) {
+	for (i = 0; i < max && stack.size && walk->passed < UNWIND_USER_MAX_PASSED; i++) {
+		walk->passed++;
 		inside = unwind_in_range(&stack, fp);
 		/*
 		 * The walk has been to this record and those before: its stack pointer is
@@ -431,11 +479,9 @@ static unsigned long unwind_user_find_record(struct unwind_user_walk *walk, unsi
 		 */
 		if (fp == walk->sp - 2 * walk->word || fp == walk->resumed_at) {
 			found = 0;
-		} else if (found) {
-			if (++walk->rejected >= UNWIND_USER_MAX_REJECTED)
-				break;
-		/* Above the frame, or on the stack of its caller. */
-		} else if (inside ? fp >= walk->sp || (was_inside && fp <= last) : was_inside) {
+		} else if (!found && (inside ? fp >= walk->sp || (was_inside && fp <= last) :
+					       was_inside)) {
+			/* It is above the frame, or on the stack of its caller. */
 			found = fp;
 			*saved = i;
 		}
@@ -445,6 +491,9 @@ static unsigned long unwind_user_find_record(struct unwind_user_walk *walk, unsi
 		last = fp;
 		fp = record.fp;
 	}
+	/* What it has not looked at may be a record that the walk has been to. */
+	if (walk->passed >= UNWIND_USER_MAX_PASSED)
+		found = 0;
 	walk->resumed_at = found;
 	if (found)
 		return found;
@@ -477,8 +526,8 @@ bool unwind_user_resume(struct unwind_user_walk *walk, unsigned int max)
 	if (!fp || !unwind_user_read_record(walk, fp, &record))
 		return false;
 	/* A walk without tables goes on above words that are no return addresses. */
-	while (record.ip && !unwind_user_may_return(walk, record.ip)) {
-		if (record.fp <= fp || ++walk->rejected >= UNWIND_USER_MAX_REJECTED)
+	while (record.ip && !unwind_user_guess_may_return(walk, record.ip)) {
+		if (record.fp <= fp || ++walk->passed >= UNWIND_USER_MAX_PASSED)
 			return false;
 		fp = record.fp;
 		saved = false;
@@ -495,6 +544,27 @@ bool unwind_user_resume(struct unwind_user_walk *walk, unsigned int max)
 	return unwind_user_step_record(walk, &record);
 }
 
+/*
+ * Set @code to the addresses around @at in a mapping of code in which the walk has found no table
+ * lately.  The last bytes are left out, so that the code of a trampoline is in the mapping.
+ * Returns false if @at is in no such mapping.
+ */
+static bool unwind_user_known_code(struct unwind_user_walk *walk, struct unwind_range *code,
+				   unsigned long at)
+{
+	struct unwind_range *gap = &walk->tables.gap, *mapping = walk->code;
+	unsigned long end;
+
+	if ((!sframe_is_in_gap(&walk->tables, at) && !sframe_is_in_gap_before(&walk->tables, at)) ||
+	    !unwind_is_code(walk->code, at))
+		return false;
+	code->start = max(gap->start, mapping->start);
+	end = min(gap->start + gap->size,
+		  mapping->start + mapping->size - min(mapping->size, 2 * sizeof(u64)));
+	code->size = end - min(end, code->start);
+	return unwind_in_range(code, at);
+}
+
 /**
  * unwind_user_walk_records() - follow frame pointers through code without a table
  * @walk: The walk, at a frame that a frame pointer led to.  Its caller holds RCU and has page
@@ -508,29 +578,24 @@ bool unwind_user_resume(struct unwind_user_walk *walk, unsigned int max)
  */
 void unwind_user_walk_records(struct unwind_user_walk *walk, struct unwind_user_trace *trace)
 {
-	const unsigned long gap = walk->tables.gap_start, gap_size = walk->tables.gap_size;
-	unsigned long ip = walk->ip, sp = walk->sp, fp = walk->fp, next_ip, next_fp, code;
+	unsigned long ip = walk->ip, sp = walk->sp, fp = walk->fp, next_ip, next_fp, word;
 	u64 *entry = trace->entries + trace->nr;
 	u64 *const end = trace->entries + trace->max;
-	unsigned long start, size;
+	struct unwind_range code;
 
 	if (walk->word != sizeof(u64) || walk->scanned || unwind_user_has_uretprobes() ||
-	    !unwind_is_code(&walk->code, ip - 1))
-		return;
-	start = walk->code.start;
-	/* The last bytes are left out, so that the code of a trampoline is in the mapping. */
-	size = walk->code.size - min(walk->code.size, 2 * sizeof(code));
-	if (ip - 1 - gap >= gap_size || ip - 1 - start >= size)
+	    !unwind_user_known_code(walk, &code, ip - 1))
 		return;
 	while (entry < end && fp >= sp && IS_ALIGNED(fp, sizeof(u64))) {
 		if (!user_read_access_begin((void __user *)fp, 2 * sizeof(u64)))
 			break;
 		unsafe_get_user(next_fp, (unsigned long __user *)fp, fault);
 		unsafe_get_user(next_ip, (unsigned long __user *)(fp + sizeof(u64)), fault);
-		unsafe_get_user(code, (unsigned long __user *)ip, fault);
+		unsafe_get_user(word, (unsigned long __user *)ip, fault);
 		user_read_access_end();
-		if (next_ip - 1 - gap >= gap_size || next_ip - 1 - start >= size ||
-		    code == ARCH_UNWIND_SIGRETURN_WORD)
+		if (word == ARCH_UNWIND_SIGRETURN_WORD ||
+		    (!unwind_in_range(&code, next_ip - 1) &&
+		     !unwind_user_known_code(walk, &code, next_ip - 1)))
 			break;
 		*entry++ = ip;
 		ip = next_ip;

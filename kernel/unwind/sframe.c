@@ -442,17 +442,23 @@ static int sframe_use_section(struct sframe_cursor *cursor, const struct sframe_
 	return 0;
 }
 
+/* Remember the table of @cursor, if it has one, as the one before. */
+static void sframe_remember(struct sframe_cursor *cursor)
+{
+	if (cursor->size)
+		cursor->before = (struct sframe_found){
+			cursor->table, cursor->start, cursor->size, cursor->offset, cursor->own,
+		};
+}
+
 /* Go back to the table before, if it covers @ip, and remember that of @cursor in its place. */
 static bool sframe_go_back(struct sframe_cursor *cursor, unsigned long ip)
 {
 	const struct sframe_found before = cursor->before;
 
-	if (cursor->size)
-		cursor->before = (struct sframe_found){
-			cursor->table, cursor->start, cursor->size, cursor->offset, cursor->own,
-		};
 	if (ip - before.start >= before.size)
 		return false;
+	sframe_remember(cursor);
 	cursor->table = before.table;
 	cursor->start = before.start;
 	cursor->size = before.size;
@@ -461,25 +467,16 @@ static bool sframe_go_back(struct sframe_cursor *cursor, unsigned long ip)
 	return true;
 }
 
-/**
- * sframe_seek() - find the table for an instruction of the current process
- * @cursor: Set to the table; on failure, set to no table, and to a gap around @ip that has
- *	none if there is one.
- * @ip: Address of the instruction; for a caller, the return address minus one.
- *
- * Context: Any task that has an mm, in any context, NMI included.  The caller holds RCU as long
- * as it uses @cursor.
- * Return: 0; -ENXIO if no table covers @ip; -ENOENT if @ip is mapped, but outside the code of
- * its table.
- */
-int sframe_seek(struct sframe_cursor *cursor, unsigned long ip)
+/* As sframe_seek(), where the table is not that before. */
+static noinline int sframe_search(struct sframe_cursor *cursor, unsigned long ip)
 {
 	unsigned long first = 0, last = ULONG_MAX;
 	const struct sframe_section *section;
 	struct sframe_registry *index;
 
-	if (sframe_go_back(cursor, ip))
-		return 0;
+	if (sframe_is_in_gap_before(cursor, ip))
+		return -ENXIO;
+	sframe_remember(cursor);
 	/* Pairs with sframe_get_registry(). */
 	index = smp_load_acquire(&current->mm->sframe);
 	cursor->size = 0;
@@ -494,6 +491,22 @@ int sframe_seek(struct sframe_cursor *cursor, unsigned long ip)
 		last = mas.last;
 	}
 	return unwind_file_seek(cursor, ip, first, last);
+}
+
+/**
+ * sframe_seek() - find the table for an instruction of the current process
+ * @cursor: Set to the table; on failure, its gap is set to what has no table around @ip, if there
+ *	is such, and it may be left without a table.
+ * @ip: Address of the instruction; for a caller, the return address minus one.
+ *
+ * Context: Any task that has an mm, in any context, NMI included.  The caller holds RCU as long
+ * as it uses @cursor.
+ * Return: 0; -ENXIO if no table covers @ip; -ENOENT if @ip is mapped, but outside the code of
+ * its table.
+ */
+int sframe_seek(struct sframe_cursor *cursor, unsigned long ip)
+{
+	return sframe_go_back(cursor, ip) ? 0 : sframe_search(cursor, ip);
 }
 
 /**

@@ -4,7 +4,9 @@
 
 #include <linux/errno.h>
 #include <linux/limits.h>
+#include <linux/minmax.h>
 
+#include "call.h"
 #include "table.h"
 
 /**
@@ -30,8 +32,8 @@ struct sframe_found {
  * @size:	Number of mapped bytes from @start on that @table covers; 0 if the cursor has
  *		no table.
  * @offset:	Offset of @start in the code of @table.
- * @gap_start:	First of the addresses around the last one that no table covered.
- * @gap_size:	Number of these addresses.
+ * @gap:	The addresses around the last one that no table covered.
+ * @gap_before:	The same of the one before, as code without tables has several mappings.
  * @own:	The table to ask where @table has no row, or one without unwind information; or
  *		NULL.
  * @before:	The table that the walk used before, as stacks alternate between two objects.
@@ -43,8 +45,8 @@ struct sframe_cursor {
 	unsigned long			start;
 	unsigned long			size;
 	unsigned long			offset;
-	unsigned long			gap_start;
-	unsigned long			gap_size;
+	struct unwind_range		gap;
+	struct unwind_range		gap_before;
 	const struct unwind_table	*own;
 	struct sframe_found		before;
 	unsigned long			look;
@@ -60,7 +62,16 @@ static inline void sframe_forget(struct sframe_cursor *cursor)
 /* Whether no table covers @ip, as @cursor has found before. */
 static __always_inline bool sframe_is_in_gap(const struct sframe_cursor *cursor, unsigned long ip)
 {
-	return ip - cursor->gap_start < cursor->gap_size;
+	return unwind_in_range(&cursor->gap, ip);
+}
+
+/* The same of the gap before the last one; then the two change places. */
+static inline bool sframe_is_in_gap_before(struct sframe_cursor *cursor, unsigned long ip)
+{
+	if (!unwind_in_range(&cursor->gap_before, ip))
+		return false;
+	swap(cursor->gap, cursor->gap_before);
+	return true;
 }
 
 #ifdef CONFIG_UNWIND_USER_SFRAME
@@ -108,7 +119,7 @@ static inline int sframe_find(struct sframe_cursor *cursor, unsigned long ip,
 #else
 static inline int sframe_seek(struct sframe_cursor *cursor, unsigned long ip)
 {
-	cursor->gap_size = ULONG_MAX;
+	cursor->gap.size = ULONG_MAX;
 	return -ENXIO;
 }
 

@@ -210,7 +210,7 @@ bool unwind_user_leave_trampoline(struct unwind_user_walk *walk)
 		return true;
 	if (!unwind_user_in_trampoline(walk, utask, offset))
 		return false;
-	if (!unwind_is_code(&walk->code, walk->ip)) {
+	if (!unwind_is_code(walk->code, walk->ip)) {
 		walk->ip = ip;
 		return unwind_user_stop(walk, UNWIND_USER_CORRUPT);
 	}
@@ -265,11 +265,11 @@ static bool unwind_user_is_return(struct unwind_user_walk *walk, unsigned long i
 	if (!ip)
 		return false;
 	if (walk->supposed)
-		return unwind_call_before(&walk->code, ip, &target) > UNWIND_CALL_UNKNOWN;
+		return unwind_call_before(walk->code, ip, &target) > UNWIND_CALL_UNKNOWN;
 	if (check)
 		return unwind_user_may_return(walk, ip);
-	return sframe_is_at(&walk->tables, ip - 1) || unwind_is_code(&walk->code, ip - 1) ||
-	       unwind_is_code(&walk->code, ip);
+	return sframe_is_at(&walk->tables, ip - 1) || unwind_is_code(walk->code, ip - 1) ||
+	       unwind_is_code(walk->code, ip);
 }
 
 /*
@@ -304,15 +304,18 @@ static int unwind_user_apply(struct unwind_user_walk *walk, const struct sframe_
 	if (ra_saved)
 		ra = unwind_user_true_return(ra, cfa + row->ra.offset);
 	/*
-	 * After a guess, check every return address: a wrong one refutes the guess.  Another
-	 * stack needs good evidence as well, and so does a row without unwind information.
+	 * After a guess, check the next return addresses: a wrong one refutes the guess.
+	 * Another stack needs good evidence as well, and so does a row without unwind
+	 * information.
 	 */
 	supposed = walk->supposed;
 	if (supposed && !unwind_user_may_suppose(walk, row, cfa))
 		return -EINVAL;
 	if (!row->signal &&
-	    !unwind_user_is_return(walk, ra, walk->scanned || lower || row->followed))
+	    !unwind_user_is_return(walk, ra, unwind_user_has_to_check(walk) || lower ||
+						 row->followed))
 		return -EINVAL;
+	walk->checked += walk->scanned && !row->signal;
 
 	/*
 	 * In epilogues that have restored the frame pointer already, compilers describe it
@@ -569,8 +572,8 @@ static noinline void unwind_user_walk_rows(struct unwind_user_walk *walk,
 	u64 *const end = trace->entries + trace->max;
 	unsigned long at = walk->ip - !walk->exact;
 
-	if (walk->fp_error || walk->scanned || walk->not_plain || walk->word != sizeof(u64) ||
-	    unwind_user_has_uretprobes())
+	if (walk->fp_error || unwind_user_has_to_check(walk) || walk->not_plain ||
+	    walk->word != sizeof(u64) || unwind_user_has_uretprobes())
 		return;
 	do {
 		if (!sframe_is_at(&walk->tables, at) &&
@@ -584,7 +587,7 @@ static noinline void unwind_user_walk_rows(struct unwind_user_walk *walk,
 	if (entry == trace->entries + trace->nr)
 		return;
 	/* The last row led to no code.  Walk again with checks, to end where it goes wrong. */
-	if (!sframe_is_at(&walk->tables, at) && !unwind_is_code(&walk->code, at) &&
+	if (!sframe_is_at(&walk->tables, at) && !unwind_is_code(walk->code, at) &&
 	    !unwind_user_may_return(walk, frame.ip)) {
 		walk->not_plain = true;
 		return;
@@ -607,6 +610,7 @@ static bool unwind_user_go_on(struct unwind_user_walk *walk, struct unwind_user_
 	if (walk->end == UNWIND_USER_COMPLETE)
 		return false;
 	if (walk->scanned) {
+		walk->cost += trace->nr - walk->certain.nr;
 		trace->nr = walk->certain.nr;
 		walk->sp = walk->certain.sp;
 		walk->low = walk->certain.low;

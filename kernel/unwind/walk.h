@@ -15,6 +15,8 @@
 
 /* Maximum number of steps of a walk that lower the stack pointer */
 #define UNWIND_USER_SWITCHES	8
+/* So many steps by rows, each with a return address that may be one, make a scan certain. */
+#define UNWIND_USER_CHECKED	16
 
 /**
  * struct unwind_user_walk - the state of a walk
@@ -42,11 +44,15 @@
  * @slow:	Number of steps by rows since unwind_user_walk_rows() has stored a frame, or
  *		since a plain or direct row showed that it is worth trying again.
  * @tables:	The table of the last frame's code.  Its content is valid under RCU.
- * @code:	The mapping of code that contained the address that was checked last.
+ * @code:	The mapping of code that contained the address that was checked last, and the one
+ *		before.
  * @no_table:	No table covers the frame that was looked up last.
  * @switches:	Number of steps that lowered the stack pointer, except across signal frames.
  * @scanned:	A scan has found a caller.  All frames from that one on are guesses.
- * @rejected:	Number of words that scans have rejected.
+ * @checked:	Number of steps by rows since the last scan that led to what may be a return
+ *		address.
+ * @cost:	What guesses have cost, in reads, see UNWIND_USER_MAX_COST.
+ * @passed:	Number of frame records that the walk has passed over where it went on.
  * @certain:	The walk as it was before the first scan that found a caller.
  * @doubted:	A frame record that a scan was preferred to, or 0.
  * @leaf_fp:	The frame pointer register of the innermost frame.
@@ -74,11 +80,13 @@ struct unwind_user_walk {
 	bool			not_plain;
 	unsigned int		slow;
 	struct sframe_cursor	tables;
-	struct unwind_range	code;
+	struct unwind_range	code[2];
 	bool			no_table;
 	u8			switches;
 	bool			scanned;
-	unsigned int		rejected;
+	unsigned int		checked;
+	unsigned int		cost;
+	unsigned int		passed;
 	struct {
 		unsigned int		nr;
 		unsigned long		sp;
@@ -106,6 +114,12 @@ static inline bool unwind_user_stop(struct unwind_user_walk *walk, enum unwind_u
 static inline enum unwind_user_end unwind_user_end_of(int error)
 {
 	return error == -EFAULT ? UNWIND_USER_FAULT : UNWIND_USER_NO_REGISTER;
+}
+
+/* Whether what a scan found needs evidence still. */
+static inline bool unwind_user_has_to_check(const struct unwind_user_walk *walk)
+{
+	return walk->scanned && walk->checked < UNWIND_USER_CHECKED;
 }
 
 static inline bool unwind_user_is_innermost(const struct unwind_user_walk *walk)

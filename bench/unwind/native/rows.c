@@ -74,9 +74,9 @@ int sframe_seek(struct sframe_cursor *cursor, unsigned long ip)
 			return 0;
 		}
 	}
-	cursor->gap_start = low ? tables[low - 1].start + tables[low - 1].size : 0;
-	cursor->gap_size = (low < nr_tables ? tables[low].start : TASK_SIZE_MAX) -
-			   cursor->gap_start;
+	cursor->gap.start = low ? tables[low - 1].start + tables[low - 1].size : 0;
+	cursor->gap.size = (low < nr_tables ? tables[low].start : TASK_SIZE_MAX) -
+			   cursor->gap.start;
 	return -ENXIO;
 }
 

@@ -8,6 +8,8 @@
 #include "../walk.h"
 #include "walk_kunit.h"
 
+#define OTHER		(NO_TABLE + 0x40)
+
 static void guess_walk_goes_on_by_frame_pointer_without_table(struct kunit *test)
 {
 	struct sframe_test *t = test->priv;
@@ -90,45 +92,90 @@ static void guess_walk_forgets_a_guess_that_leads_nowhere(struct kunit *test)
 			   (u64[]){ NO_TABLE, MIDDLE + 8, OUTERMOST + 2 });
 }
 
-#define GUESSED		400
-/* Walk a stack of frames without tables; each has @words words, the return address last. */
-static void sframe_test_guess(struct kunit *test, struct unwind_user_trace *trace,
-			      unsigned int words)
+/* Have entries for @max frames, and a stack of @words words, which are zero. */
+static u64 *sframe_test_deep(struct kunit *test, struct unwind_user_trace *trace,
+			     unsigned int max, unsigned int words)
 {
+	u64 *stack = kunit_kcalloc(test, words, sizeof(u64), GFP_KERNEL);
 	struct sframe_test *t = test->priv;
-	unsigned int i, nr = GUESSED * words;
-	size_t size = (nr + 8) * sizeof(u64);
-	u64 *stack = kunit_kzalloc(test, size, GFP_KERNEL);
 
+	*trace = (struct unwind_user_trace){ .max = max };
+	trace->entries = kunit_kcalloc(test, max, sizeof(u64), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, trace->entries);
 	KUNIT_ASSERT_NOT_NULL(test, stack);
-	t->stack = kunit_vm_mmap(test, NULL, 0, size, PROT_READ | PROT_WRITE,
+	t->stack = kunit_vm_mmap(test, NULL, 0, words * sizeof(u64), PROT_READ | PROT_WRITE,
 				 MAP_PRIVATE | MAP_ANONYMOUS, 0);
 	KUNIT_ASSERT_FALSE(test, IS_ERR_OR_NULL((void *)t->stack));
-	for (i = words - 1; i < nr; i += words)
+	return stack;
+}
+
+/* Walk a stack of @nr frames without tables; each has @words words, the return address last. */
+static void sframe_test_guess(struct kunit *test, struct unwind_user_trace *trace, unsigned int nr,
+			      unsigned int words)
+{
+	u64 *stack = sframe_test_deep(test, trace, nr + 8, nr * words + 8);
+	struct sframe_test *t = test->priv;
+	unsigned int i;
+
+	for (i = words; i <= nr * words; i += words)
 		stack[i] = t->text + NO_TABLE + 16;
-	stack[nr - 1] = t->text + OUTERMOST + 2;
-	sframe_test_write(test, t->stack + sizeof(u64), stack, size - sizeof(u64));
+	stack[nr * words] = t->text + OUTERMOST + 2;
+	sframe_test_write(test, t->stack, stack, (nr * words + 8) * sizeof(u64));
 	/* The frame pointer lies below the stack pointer, so the walk has to scan. */
 	sframe_test_walk(test, trace, NO_TABLE, sizeof(u64), 0);
 }
 
-/* A hostile stack must not make a walk in NMI scan forever. */
-static void guess_walk_rejects_so_many_words(struct kunit *test)
+/*
+ * A hostile stack must not make a walk in NMI scan forever.  The walk goes on as one without
+ * tables does.
+ */
+static void guess_walk_scans_only_so_much(struct kunit *test)
 {
-	struct unwind_user_trace trace = { .max = 2 * GUESSED };
+	struct sframe_test *t = test->priv;
+	struct unwind_user_trace trace;
+	unsigned long records;
 
-	trace.entries = kunit_kcalloc(test, trace.max, sizeof(u64), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, trace.entries);
 	sframe_test_register(test);
 	sframe_test_write_indirect_call(test, NO_TABLE + 16);
 	sframe_test_write_indirect_call(test, OUTERMOST + 2);
-	sframe_test_guess(test, &trace, 2);
+	/* As many as perf stores by default, if each caller is in the last place */
+	sframe_test_guess(test, &trace, 127, 4);
 	KUNIT_EXPECT_EQ(test, trace.end, UNWIND_USER_COMPLETE);
-	KUNIT_EXPECT_EQ(test, trace.nr, GUESSED + 1);
-	/* The scans would reject 1200 words, which is more than a walk may. */
-	sframe_test_guess(test, &trace, 4);
-	KUNIT_EXPECT_EQ(test, trace.end, UNWIND_USER_NO_ROW);
-	KUNIT_EXPECT_EQ(test, trace.nr, 1);
+	KUNIT_EXPECT_EQ(test, trace.nr, 128);
+	sframe_test_guess(test, &trace, 400, 2);
+	sframe_test_expect(test, &trace, UNWIND_USER_NO_ROW, 1, (u64[]){ NO_TABLE });
+	/* The register leads to what is no record, but to one. */
+	records = t->stack + 800 * sizeof(u64);
+	sframe_test_write(test, records, (u64[]){ records + 16, 0x1111, 0, t->text + OTHER }, 32);
+	sframe_test_walk(test, &trace, NO_TABLE, sizeof(u64), records - t->stack);
+	sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 2, (u64[]){ NO_TABLE, OTHER });
+}
+
+/* Frames with rows behind a scan need evidence: for some of them, or all would be too much. */
+static void guess_walk_checks_only_so_many_rows(struct kunit *test)
+{
+	const unsigned int nr = 600;
+	struct sframe_test *t = test->priv;
+	struct unwind_user_trace trace;
+	unsigned int i;
+	u64 *stack;
+
+	sframe_test_register(test);
+	sframe_test_write_indirect_call(test, MIDDLE + 8);
+	sframe_test_write_indirect_call(test, OUTERMOST + 2);
+	stack = sframe_test_deep(test, &trace, nr + 8, 2 * nr + 8);
+	for (i = 0; i < nr; i++)
+		stack[2 * i + 1] = t->text + MIDDLE + 8;
+	stack[2 * nr + 1] = t->text + OUTERMOST + 2;
+	sframe_test_write(test, t->stack, stack, (2 * nr + 8) * sizeof(u64));
+	sframe_test_walk(test, &trace, NO_TABLE, sizeof(u64), -t->stack);
+	KUNIT_EXPECT_EQ(test, trace.end, UNWIND_USER_COMPLETE);
+	KUNIT_EXPECT_EQ(test, trace.nr, nr + 2);
+	/* A word without a call before it refutes a scan whose callers have no evidence yet. */
+	stack[2 * 8 + 1] = t->text + MIDDLE + 4;
+	sframe_test_write(test, t->stack, stack, (2 * nr + 8) * sizeof(u64));
+	sframe_test_walk(test, &trace, NO_TABLE, sizeof(u64), -t->stack);
+	sframe_test_expect(test, &trace, UNWIND_USER_NO_ROW, 1, (u64[]){ NO_TABLE });
 }
 
 static void guess_calls_are_told_by_their_code(struct kunit *test)
@@ -209,8 +256,6 @@ static void guess_walk(struct kunit *test, struct unwind_user_trace *trace, cons
 	sframe_test_write(test, t->stack, stack, size);
 	sframe_test_walk(test, trace, NO_TABLE, 0, fp);
 }
-
-#define OTHER		(NO_TABLE + 0x40)
 
 /* An interpreter pushes the address that its callee has to return to, and jumps. */
 static void guess_follows_return_addresses_that_were_pushed(struct kunit *test)
@@ -558,7 +603,8 @@ static struct kunit_case guess_cases[] = {
 	KUNIT_CASE(guess_walk_goes_on_by_frame_pointer_without_table),
 	KUNIT_CASE(guess_walk_looks_for_a_return_address_without_table),
 	KUNIT_CASE(guess_walk_forgets_a_guess_that_leads_nowhere),
-	KUNIT_CASE(guess_walk_rejects_so_many_words),
+	KUNIT_CASE(guess_walk_scans_only_so_much),
+	KUNIT_CASE(guess_walk_checks_only_so_many_rows),
 	KUNIT_CASE(guess_calls_are_told_by_their_code),
 	KUNIT_CASE(guess_walk_leaves_a_handler_without_table),
 	KUNIT_CASE(guess_walk_without_rule_says_so),
