@@ -40,6 +40,8 @@
  */
 static const uint8_t code[] = { 0x55, 0x48, 0x89, 0xf5, 0xb8, SYS_getppid, 0, 0, 0, 0x48, 0x87,
 				0xe7, 0x0f, 0x05, 0x48, 0x87, 0xe7, 0x5d, 0xc3 };
+
+/* A table of one function */
 struct table {
 	struct sframe_header		header;
 	struct sframe_v3_fde		fde;
@@ -102,7 +104,7 @@ static struct deep_row deep_row(unsigned int at)
 	return row;
 }
 
-/* Give @text a table of one function, which has @nr rows of @size bytes each. */
+/* Register a table of @nr rows of @size bytes each for @text. */
 static void add_table(uint8_t *text, const void *rows, unsigned int nr, size_t size, uint8_t info2)
 {
 	struct table *table = map(sizeof(*table) + nr * size, PROT_READ | PROT_WRITE);
@@ -210,44 +212,29 @@ static uint64_t after_call(uint8_t *text, unsigned int i)
 }
 
 /* Each frame is two words: the address of the next frame, and a return address. */
-static uint64_t *fill_by_table(uint64_t *stack, uint8_t *text, uint8_t *other)
+static uint64_t *fill_by_table(uint64_t *stack, uint8_t **texts, unsigned int nr)
 {
 	for (int i = 0; i < FRAMES + 16; i++) {
 		stack[2 * i] = (uintptr_t)&stack[2 * i + 2];
-		stack[2 * i + 1] = (uintptr_t)text + 64 + i % FRAMES;
+		stack[2 * i + 1] = (uintptr_t)texts[0] + 64 + i % FRAMES;
 	}
 	return NULL;
 }
 
-/* Each frame is @words words, all addresses of code, of which only the last follows a call. */
-static uint64_t *fill_by_scan(uint64_t *stack, uint8_t *text, int words)
+/* Each frame is @nr words, all addresses of code, of which only the last follows a call. */
+static uint64_t *fill_by_scan(uint64_t *stack, uint8_t **texts, unsigned int nr)
 {
-	for (int i = 0; i < words * (FRAMES + 16); i++)
-		stack[i] = after_call(text, i) + ((i + 1) % words ? 6 : 0);
+	for (unsigned int i = 0; i < nr * (FRAMES + 16); i++)
+		stack[i] = after_call(texts[0], i) + ((i + 1) % nr ? 6 : 0);
 	return NULL;
 }
 
-static uint64_t *fill_by_scan_1(uint64_t *stack, uint8_t *text, uint8_t *other)
-{
-	return fill_by_scan(stack, text, 1);
-}
-
-static uint64_t *fill_by_scan_2(uint64_t *stack, uint8_t *text, uint8_t *other)
-{
-	return fill_by_scan(stack, text, 2);
-}
-
-static uint64_t *fill_by_scan_4(uint64_t *stack, uint8_t *text, uint8_t *other)
-{
-	return fill_by_scan(stack, text, 4);
-}
-
 /* Only the innermost frame has no row. */
-static uint64_t *fill_behind_scan(uint64_t *stack, uint8_t *text, uint8_t *other)
+static uint64_t *fill_after_scan(uint64_t *stack, uint8_t **texts, unsigned int nr)
 {
-	add_plain_table(other);
+	add_plain_table(texts[1]);
 	for (int i = 0; i < FRAMES + 16; i++)
-		stack[2 * i + 1] = after_call(other, i % 64);
+		stack[2 * i + 1] = after_call(texts[1], i % 64);
 	return NULL;
 }
 
@@ -255,11 +242,12 @@ static uint64_t *fill_behind_scan(uint64_t *stack, uint8_t *text, uint8_t *other
  * A function calls itself that has pushed three words, which may be return addresses, too.  The
  * system call is one of its instructions.
  */
-static uint64_t *fill_by_call(uint64_t *stack, uint8_t *text, uint8_t *other)
+static uint64_t *fill_by_call(uint64_t *stack, uint8_t **texts, unsigned int nr)
 {
 	/* The code begins with the third one. */
 	static const uint8_t pushes[] = { 0x53, 0x53 };
 	int32_t back = -64 - 5 - (int)sizeof(pushes);
+	uint8_t *text = texts[0];
 
 	/* The code that the event hits moves behind the pushes, see struct walk's @entry. */
 	memmove(text + sizeof(pushes), text, sizeof(code));
@@ -272,33 +260,23 @@ static uint64_t *fill_by_call(uint64_t *stack, uint8_t *text, uint8_t *other)
 }
 
 /* Frame records, and code in @nr mappings in turn */
-static uint64_t *fill_by_records(uint64_t *stack, uint8_t **texts, int nr)
+static uint64_t *fill_by_records(uint64_t *stack, uint8_t **texts, unsigned int nr)
 {
-	for (int i = 0; i < FRAMES + 16; i++) {
+	for (unsigned int i = 0; i < FRAMES + 16; i++) {
 		stack[2 * i] = (uintptr_t)&stack[2 * i + 2];
 		stack[2 * i + 1] = after_call(texts[i % nr], i);
 	}
 	return stack;
 }
 
-static uint64_t *fill_by_records_2(uint64_t *stack, uint8_t *text, uint8_t *other)
-{
-	return fill_by_records(stack, (uint8_t *[]){ other, text }, 2);
-}
-
-static uint64_t *fill_by_records_3(uint64_t *stack, uint8_t *text, uint8_t *other)
-{
-	return fill_by_records(stack, (uint8_t *[]){ other, text, map_text() }, 3);
-}
-
 /* Every second frame has a row, which leaves the frame pointer alone. */
-static uint64_t *fill_by_records_and_rows(uint64_t *stack, uint8_t *text, uint8_t *other)
+static uint64_t *fill_by_records_and_rows(uint64_t *stack, uint8_t **texts, unsigned int nr)
 {
-	add_plain_table(other);
+	add_plain_table(texts[1]);
 	for (int i = 0; i < FRAMES + 16; i++) {
 		stack[4 * i] = (uintptr_t)&stack[4 * i + 4];
-		stack[4 * i + 1] = after_call(other, i % 64);
-		stack[4 * i + 3] = after_call(text, i);
+		stack[4 * i + 1] = after_call(texts[1], i % 64);
+		stack[4 * i + 3] = after_call(texts[0], i);
 	}
 	return stack;
 }
@@ -306,20 +284,21 @@ static uint64_t *fill_by_records_and_rows(uint64_t *stack, uint8_t *text, uint8_
 static const struct walk {
 	const char	*name;
 	void		(*add_table)(uint8_t *text);
-	/* Returns the frame pointer. */
-	uint64_t	*(*fill)(uint64_t *stack, uint8_t *text, uint8_t *other);
-	/* Where the code to call is in the text */
+	/* Fills the stack, for code in the @texts, and returns the frame pointer. */
+	uint64_t	*(*fill)(uint64_t *stack, uint8_t **texts, unsigned int nr);
+	unsigned int	nr;
+	/* Offset of the code to call in the first text */
 	unsigned int	entry;
 } walks[] = {
 	{ "ordinary", add_plain_table, fill_by_table },
 	{ "slow table", add_deep_table, fill_by_table },
-	{ "scans, first word", NULL, fill_by_scan_1 },
-	{ "scans, second word", NULL, fill_by_scan_2 },
-	{ "scans, fourth word", NULL, fill_by_scan_4 },
-	{ "rows behind a scan", NULL, fill_behind_scan },
-	{ "direct calls", NULL, fill_by_call, 2 },
-	{ "frame pointers, two mappings", NULL, fill_by_records_2 },
-	{ "frame pointers, three mappings", NULL, fill_by_records_3 },
+	{ "scans, first word", NULL, fill_by_scan, 1 },
+	{ "scans, second word", NULL, fill_by_scan, 2 },
+	{ "scans, fourth word", NULL, fill_by_scan, 4 },
+	{ "rows after a scan", NULL, fill_after_scan },
+	{ "direct calls", NULL, fill_by_call, .entry = 2 },
+	{ "frame pointers, two mappings", NULL, fill_by_records, 2 },
+	{ "frame pointers, three mappings", NULL, fill_by_records, 3 },
 	{ "frame pointers between rows", NULL, fill_by_records_and_rows },
 };
 
@@ -327,15 +306,15 @@ static const struct walk {
 static void measure(const struct walk *walk, struct perf_ring *ring, double none, double *first)
 {
 	uint64_t *stack = map(4 * (FRAMES + 64) * sizeof(*stack), PROT_READ | PROT_WRITE), *fp;
-	uint8_t *text = map_text(), *other = map_text();
+	uint8_t *texts[] = { map_text(), map_text(), map_text() };
 	unsigned long frames = 0;
 	double cost;
 
-	memcpy(text, code, sizeof(code));
+	memcpy(texts[0], code, sizeof(code));
 	if (walk->add_table)
-		walk->add_table(text);
-	fp = walk->fill(stack, text, other);
-	cost = sample(text + walk->entry, stack, fp, ring, &frames) - none;
+		walk->add_table(texts[0]);
+	fp = walk->fill(stack, texts, walk->nr);
+	cost = sample(texts[0] + walk->entry, stack, fp, ring, &frames) - none;
 	if (!*first)
 		*first = cost;
 	printf("%-32s %5lu entries %7.0f, %.1f of an ordinary walk\n", walk->name, frames, cost,
