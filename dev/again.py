@@ -95,7 +95,7 @@ def is_lost(suite: Suite, status: int) -> bool:
     """Whether the emulator lost a guest of @suite, which ended with @status. Some suites on the
     host run guests of their own.
     """
-    if status == 0 or (suite.guest and status != GUEST_LOST):
+    if status <= 0 or (suite.guest and status != GUEST_LOST):
         return False
     lines = suite.log.read_text(errors="replace").splitlines()
     return any(line.startswith(LOST) for line in lines)

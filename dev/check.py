@@ -28,8 +28,8 @@ its suite can select it and nothing else went wrong. If it passes, it is called 
 does not fail the run. Three such cases do, and one that dev/unstable has already; those that are
 called unstable are added there, and both logs are kept in .build/unstable. What crashes, makes
 the kernel complain or takes too long, host suites and KUnit do not run again, and neither does
-anything after `--`. But a suite of which a guest was lost to the emulator, as vm/run proves from the kernel log
-or from outside, runs once more, and its first run does not count.
+anything after `--`. But a suite of which a guest was lost to the emulator, as vm/run proves from
+the kernel log or from outside, runs once more, and its first run does not count.
 
 Output: a table on standard output, with seconds of real time and of CPU time; the
 failed suites with the cases that they call "not ok" and what these printed before

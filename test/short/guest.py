@@ -5,8 +5,9 @@ usage: guest.py CACHE TREE KERNEL
 
 CACHE has tables of the programs, TREE is the kernel's. The kernel is told so (not the base's,
 which knows of none), and each workload runs once, so that the tables are loaded. Then the whole
-machine is recorded while it runs again. A stack is whole if its outermost frame lies at the entry point of its program or of
-the dynamic linker, which has it while the program's libraries are mapped: see demo/stacks.py.
+machine is recorded while it runs again. A stack is whole if its outermost frame lies at the entry
+point of its program or of the dynamic linker, which has it while the program's libraries are
+mapped: see demo/stacks.py.
 
 ROUNDS in the environment, 1 to 10 (5), is how much of each workload runs; a stack or two of a
 thousand may be short, so that fewer rounds would be a matter of luck.
@@ -53,9 +54,9 @@ class Workload:
 
 
 def workloads(tree: Path, rounds: int) -> list[Workload]:
-    """All of them; of the smaller programs, more runs. Five rounds of each yield
-    LEAST_SAMPLES twice and more. Of a small tool's life, most is the linker's, and up to four
-    in a thousand of its stacks end in the linker's lazy binding.
+    """All of them; of the smaller programs, more runs. Five rounds of each yield at least twice
+    LEAST_SAMPLES. Of a small tool's life, most is the linker's, and up to four in a thousand of
+    its stacks end in the linker's lazy binding.
     """
     sources = " ".join(f"tools/lib/{name}.c" for name in SOURCES[:rounds])
     return [
