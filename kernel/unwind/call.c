@@ -69,7 +69,7 @@ bool unwind_find_mapping(struct unwind_range *range, unsigned long addr, bool co
  * @ip: The address.
  *
  * Context: Any, NMI included; a task that has an mm.
- * Return: as unwind_find_mapping().
+ * Return: true if an executable mapping contains @ip, see unwind_find_mapping().
  */
 bool unwind_find_code(struct unwind_range code[2], unsigned long ip)
 {

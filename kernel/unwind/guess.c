@@ -36,7 +36,7 @@
 #define UNWIND_USER_COST_CALL	2
 /* The same, and to look for its row */
 #define UNWIND_USER_COST_RETURN	4
-/* Maximum number of frame records that a walk passes over where it goes on */
+/* Maximum number of frame records that all calls of unwind_user_resume() may pass over */
 #define UNWIND_USER_MAX_PASSED	1280
 /* Maximum distance and number of frame records of callees that have returned */
 #define UNWIND_USER_STALE_SIZE	SZ_64K
@@ -191,9 +191,9 @@ bool unwind_user_next_signal(struct unwind_user_walk *walk)
 }
 
 /*
- * Whether a word beside a frame pointer may be a return address; see unwind_user_may_return().
- * Where the walk may spend no more, code is enough, unless a scan has led there: nothing but
- * evidence makes the frames behind it better than garbage.
+ * Whether a word beside a frame pointer may be a return address, see unwind_user_may_return().  A
+ * walk that may spend no more accepts any address of code.  After a scan it accepts none: without
+ * this check, a wrong scan would add functions that never called each other.
  */
 static bool unwind_user_guess_may_return(struct unwind_user_walk *walk, unsigned long ip)
 {
@@ -427,7 +427,7 @@ static bool unwind_user_next_at_entry(struct unwind_user_walk *walk)
 	if (!unwind_user_read_guess(walk, &ip, walk->sp, 1))
 		return false;
 	ip = unwind_user_true_return(ip, walk->sp);
-	if (!ip || !unwind_user_guess_may_return(walk, ip))
+	if (!ip || !unwind_user_may_return(walk, ip))
 		return false;
 	unwind_user_step(walk, ip, walk->sp + walk->word, walk->fp);
 	return true;
@@ -491,7 +491,7 @@ static unsigned long unwind_user_find_record(struct unwind_user_walk *walk, unsi
 		last = fp;
 		fp = record.fp;
 	}
-	/* What it has not looked at may be a record that the walk has been to. */
+	/* The rest of the chain may lead to a record that the walk has used already. */
 	if (walk->passed >= UNWIND_USER_MAX_PASSED)
 		found = 0;
 	walk->resumed_at = found;

@@ -467,7 +467,7 @@ static bool sframe_go_back(struct sframe_cursor *cursor, unsigned long ip)
 	return true;
 }
 
-/* As sframe_seek(), where the table is not that before. */
+/* Do what sframe_seek() does, for an @ip that the table before does not cover. */
 static noinline int sframe_search(struct sframe_cursor *cursor, unsigned long ip)
 {
 	unsigned long first = 0, last = ULONG_MAX;
@@ -495,8 +495,8 @@ static noinline int sframe_search(struct sframe_cursor *cursor, unsigned long ip
 
 /**
  * sframe_seek() - find the table for an instruction of the current process
- * @cursor: Set to the table; on failure, its gap is set to what has no table around @ip, if there
- *	is such, and it may be left without a table.
+ * @cursor: Set to the table.  On failure, its gap contains @ip if no table does, and it may have
+ *	no table.
  * @ip: Address of the instruction; for a caller, the return address minus one.
  *
  * Context: Any task that has an mm, in any context, NMI included.  The caller holds RCU as long

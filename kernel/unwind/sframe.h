@@ -33,7 +33,7 @@ struct sframe_found {
  *		no table.
  * @offset:	Offset of @start in the code of @table.
  * @gap:	The addresses around the last one that no table covered.
- * @gap_before:	The same of the one before, as code without tables has several mappings.
+ * @gap_before:	The previous @gap, as stacks alternate between two mappings without tables.
  * @own:	The table to ask where @table has no row, or one without unwind information; or
  *		NULL.
  * @before:	The table that the walk used before, as stacks alternate between two objects.
@@ -65,7 +65,7 @@ static __always_inline bool sframe_is_in_gap(const struct sframe_cursor *cursor,
 	return unwind_in_range(&cursor->gap, ip);
 }
 
-/* The same of the gap before the last one; then the two change places. */
+/* Whether no table covers @ip, by the previous gap.  If so, exchange the two gaps. */
 static inline bool sframe_is_in_gap_before(struct sframe_cursor *cursor, unsigned long ip)
 {
 	if (!unwind_in_range(&cursor->gap_before, ip))

@@ -534,7 +534,10 @@ static noinline u64 *unwind_user_walk_table(struct unwind_user_frame *from, unsi
 	struct unwind_user_frame frame = *from;
 	u32 rule;
 
-	/* No instruction compares with a constant of that size, as array_index_nospec() would. */
+	/*
+	 * Without X86_5LEVEL this is a constant.  array_index_nospec() would pass it to cmp, which
+	 * takes no 64-bit immediate.
+	 */
 	OPTIMIZER_HIDE_VAR(limit);
 	/*
 	 * Once for all frames: the addresses are checked, and safe for speculation, one by one.  On
@@ -610,6 +613,7 @@ static bool unwind_user_go_on(struct unwind_user_walk *walk, struct unwind_user_
 	if (walk->end == UNWIND_USER_COMPLETE)
 		return false;
 	if (walk->scanned) {
+		/* The walk has spent time on the frames that it drops. */
 		walk->cost += trace->nr - walk->certain.nr;
 		trace->nr = walk->certain.nr;
 		walk->sp = walk->certain.sp;

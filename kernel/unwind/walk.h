@@ -15,7 +15,7 @@
 
 /* Maximum number of steps of a walk that lower the stack pointer */
 #define UNWIND_USER_SWITCHES	8
-/* So many steps by rows, each with a return address that may be one, make a scan certain. */
+/* Number of steps by rows after a scan whose return addresses the walk checks */
 #define UNWIND_USER_CHECKED	16
 
 /**
@@ -49,10 +49,9 @@
  * @no_table:	No table covers the frame that was looked up last.
  * @switches:	Number of steps that lowered the stack pointer, except across signal frames.
  * @scanned:	A scan has found a caller.  All frames from that one on are guesses.
- * @checked:	Number of steps by rows since the last scan that led to what may be a return
- *		address.
+ * @checked:	Number of steps by rows since the last scan, see UNWIND_USER_CHECKED.
  * @cost:	What guesses have cost, in reads, see UNWIND_USER_MAX_COST.
- * @passed:	Number of frame records that the walk has passed over where it went on.
+ * @passed:	Number of frame records that unwind_user_resume() has passed over.
  * @certain:	The walk as it was before the first scan that found a caller.
  * @doubted:	A frame record that a scan was preferred to, or 0.
  * @leaf_fp:	The frame pointer register of the innermost frame.
@@ -116,7 +115,7 @@ static inline enum unwind_user_end unwind_user_end_of(int error)
 	return error == -EFAULT ? UNWIND_USER_FAULT : UNWIND_USER_NO_REGISTER;
 }
 
-/* Whether what a scan found needs evidence still. */
+/* Whether the walk has to check the next return address, as a scan may have been wrong. */
 static inline bool unwind_user_has_to_check(const struct unwind_user_walk *walk)
 {
 	return walk->scanned && walk->checked < UNWIND_USER_CHECKED;

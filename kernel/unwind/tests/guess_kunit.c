@@ -144,14 +144,14 @@ static void guess_walk_scans_only_so_much(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, trace.nr, 128);
 	sframe_test_guess(test, &trace, 400, 2);
 	sframe_test_expect(test, &trace, UNWIND_USER_NO_ROW, 1, (u64[]){ NO_TABLE });
-	/* The register leads to what is no record, but to one. */
+	/* The register leads to data, and the data to a frame record. */
 	records = t->stack + 800 * sizeof(u64);
 	sframe_test_write(test, records, (u64[]){ records + 16, 0x1111, 0, t->text + OTHER }, 32);
 	sframe_test_walk(test, &trace, NO_TABLE, sizeof(u64), records - t->stack);
 	sframe_test_expect(test, &trace, UNWIND_USER_COMPLETE, 2, (u64[]){ NO_TABLE, OTHER });
 }
 
-/* Frames with rows behind a scan need evidence: for some of them, or all would be too much. */
+/* The walk checks the first rows after a scan; to check all would cost too much. */
 static void guess_walk_checks_only_so_many_rows(struct kunit *test)
 {
 	const unsigned int nr = 600;
@@ -171,7 +171,7 @@ static void guess_walk_checks_only_so_many_rows(struct kunit *test)
 	sframe_test_walk(test, &trace, NO_TABLE, sizeof(u64), -t->stack);
 	KUNIT_EXPECT_EQ(test, trace.end, UNWIND_USER_COMPLETE);
 	KUNIT_EXPECT_EQ(test, trace.nr, nr + 2);
-	/* A word without a call before it refutes a scan whose callers have no evidence yet. */
+	/* Among the first rows, a return address without a call before it refutes the scan. */
 	stack[2 * 8 + 1] = t->text + MIDDLE + 4;
 	sframe_test_write(test, t->stack, stack, (2 * nr + 8) * sizeof(u64));
 	sframe_test_walk(test, &trace, NO_TABLE, sizeof(u64), -t->stack);
