@@ -48,6 +48,7 @@ static inline int stack_map_data_size(const struct bpf_map *map)
 		sizeof(struct bpf_stack_build_id) : sizeof(u64);
 }
 
+#ifdef CONFIG_PERF_EVENTS	/* syscall.c is built without, too. */
 /*
  * Number of frames to walk for a value of @map, with the frames that @flags skips.
  * Callers that must detect deeper stacks walk one more frame.
@@ -61,6 +62,7 @@ static inline u32 stack_map_max_depth(struct bpf_map *map, u64 flags)
 
 	return min_t(u32, depth + (flags & BPF_F_SKIP_FIELD_MASK), limit);
 }
+#endif
 
 /* A kfunc, declared to avoid -Wmissing-prototypes warnings. */
 int bpf_stack_map_copy(void *p__map, u32 id, void *dst, u32 dst__sz);
