@@ -2,6 +2,7 @@
 #ifndef _SFRAME_IDENTITY_H
 #define _SFRAME_IDENTITY_H
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 /* Identifies a file, whatever its name. */
@@ -9,6 +10,11 @@ struct identity {
 	dev_t	device;
 	ino_t	inode;
 };
+
+static inline struct identity identity_of(const struct stat *st)
+{
+	return (struct identity){ .device = st->st_dev, .inode = st->st_ino };
+}
 
 /* For tsearch() and its kin, of structures that begin with an identity. */
 static inline int compare_identity(const void *left, const void *right)

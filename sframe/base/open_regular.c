@@ -9,7 +9,11 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
+
+#include <linux/openat2.h>
 
 #include "base/open_regular.h"
 
@@ -50,6 +54,51 @@ int open_regular(const char *name, int flags, struct stat *st)
 	close(held);
 	errno = error;
 	return fd;
+}
+
+/**
+ * stat_held() - identify an open file, or the file that a link in /proc means
+ * @fd:		The descriptor, or AT_FDCWD.
+ * @name:	"", or the link.
+ * @id:		Filled in.
+ *
+ * Asks no server, which may be down, or a user's program that never answers.
+ *
+ * Return: 0, or -1 with errno set.
+ */
+int stat_held(int fd, const char *name, struct identity *id)
+{
+	struct statx st;
+
+	if (statx(fd, name, AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &st))
+		return -1;
+	*id = (struct identity){
+		.device = makedev(st.stx_dev_major, st.stx_dev_minor), .inode = st.stx_ino,
+	};
+	return 0;
+}
+
+/**
+ * stat_known() - identify a file if the kernel can find it without asking a server
+ * @name:	The file.
+ * @id:		Filled in.
+ *
+ * The kernel keeps the names of files that are mapped.
+ *
+ * Return: 0, or -1 with errno set: EAGAIN if the file system has to be asked.
+ */
+int stat_known(const char *name, struct identity *id)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_CACHED };
+	int fd = syscall(SYS_openat2, AT_FDCWD, name, &how, sizeof(how)), err, error;
+
+	if (fd < 0)
+		return -1;
+	err = stat_held(fd, "", id);
+	error = errno;
+	close(fd);
+	errno = error;
+	return err;
 }
 
 /**

@@ -32,14 +32,13 @@
 /* As the kernel's limit. */
 #define MAX_LINKS	40
 
-static bool is_new(struct file_list *list, const struct stat *st)
+static bool is_new(struct file_list *list, struct identity file)
 {
 	struct identity *id = malloc(sizeof(*id)), **found;
 
 	if (!id)
 		return true;
-	id->device = st->st_dev;
-	id->inode = st->st_ino;
+	*id = file;
 	found = tsearch(id, &list->seen, compare_identity);
 	if (found && *found == id)
 		return true;
@@ -110,7 +109,7 @@ static void add_found(struct file_list *list, const char *name,
 		      const struct stat *st, int flags)
 {
 	if (S_ISREG(st->st_mode) && st->st_size >= (off_t)sizeof(Elf64_Ehdr) &&
-	    is_new(list, st) && is_program(list, name, st, flags))
+	    is_new(list, identity_of(st)) && is_program(list, name, st, flags))
 		list_append(list, name);
 }
 
@@ -317,7 +316,7 @@ static void walk_entry(struct file_list *list, const char *name, enum depth dept
 		add_found(list, name, &st, O_NOFOLLOW);
 	else if (S_ISLNK(st.st_mode))
 		add_link(list, name);
-	else if (S_ISDIR(st.st_mode) && depth == WHOLE_TREE && is_new(list, &st))
+	else if (S_ISDIR(st.st_mode) && depth == WHOLE_TREE && is_new(list, identity_of(&st)))
 		walk_names(list, name, depth);
 }
 
@@ -355,7 +354,7 @@ static void walk_top(struct file_list *list, const char *dir, enum depth depth)
 	if (stat(dir, &st))
 		list_tell_error(list, dir, errno);
 	/* Walking one directory does not mark it as seen: only its files were added. */
-	else if (S_ISDIR(st.st_mode) && (depth == ONE_DIRECTORY || is_new(list, &st)))
+	else if (S_ISDIR(st.st_mode) && (depth == ONE_DIRECTORY || is_new(list, identity_of(&st))))
 		walk_names(list, dir, depth);
 }
 
@@ -510,7 +509,19 @@ void list_add_file(struct file_list *list, const char *name)
 {
 	struct stat st;
 
-	if (stat(name, &st) || (!S_ISDIR(st.st_mode) && is_new(list, &st)))
+	if (stat(name, &st) || (!S_ISDIR(st.st_mode) && is_new(list, identity_of(&st))))
+		list_append(list, name);
+}
+
+/**
+ * list_add_known() - add a file that was found by other means
+ * @list:	The list.
+ * @name:	The file.
+ * @id:		Its device and inode, as stat() shows them; NULL to add it by another name.
+ */
+void list_add_known(struct file_list *list, const char *name, const struct identity *id)
+{
+	if (!id || is_new(list, *id))
 		list_append(list, name);
 }
 

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/identity.h"
+
 /**
  * struct left_out - a directory that is not walked
  * @dir:	Its name; "" if another file system was mounted on it.
@@ -53,6 +55,7 @@ bool list_leads_outside(const struct file_list *list, const char *name);
 void list_exclude(struct file_list *list, const char *dir);
 void list_leave_out_remote(struct file_list *list);
 void list_add_file(struct file_list *list, const char *name);
+void list_add_known(struct file_list *list, const char *name, const struct identity *id);
 void list_add_below(struct file_list *list, const char *name);
 void list_add_tree(struct file_list *list, const char *dir);
 void list_add_dir(struct file_list *list, const char *dir);

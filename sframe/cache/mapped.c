@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 
 #include "base/grow.h"
 #include "base/identity.h"
+#include "base/open_regular.h"
 #include "base/text.h"
 #include "cache/mapped.h"
 
@@ -55,11 +57,19 @@ bool mapped_is(dev_t device, uintmax_t inode, dev_t other, uintmax_t other_inode
 	       (device == other || !major(device) || !major(other));
 }
 
-static bool name_is(const char *name, dev_t device, uintmax_t inode)
+static int stat_waiting(const char *name, struct identity *id)
 {
 	struct stat st;
+	int err = stat(name, &st);
 
-	return !stat(name, &st) && mapped_is(st.st_dev, st.st_ino, device, inode);
+	if (!err)
+		*id = identity_of(&st);
+	return err;
+}
+
+static int stat_link(const char *name, struct identity *id)
+{
+	return stat_held(AT_FDCWD, name, id);
 }
 
 /**
@@ -97,31 +107,43 @@ static struct mapped_file *mapped_add(struct mapped *mapped, dev_t device, uintm
 	return file;
 }
 
-static bool is_deleted(const char *name, const struct line *line)
+/* Whether @name means the file of a line; if so, sets @id. */
+static bool name_is(const char *name, const struct line *line, struct identity *id,
+		    int (*look)(const char *name, struct identity *id))
 {
-	size_t len = strlen(name), end = strlen(DELETED);
+	return !look(name, id) && mapped_is(id->device, id->inode, line->device, line->inode);
+}
 
-	return len > end && !strcmp(name + len - end, DELETED) &&
-	       !name_is(name, line->device, line->inode);
+static bool is_deleted(const struct mapped *mapped, const struct line *line)
+{
+	size_t len = strlen(line->name), end = strlen(DELETED);
+	struct identity id;
+
+	return len > end && !strcmp(line->name + len - end, DELETED) &&
+	       !name_is(line->name, line, &id, mapped->no_wait ? stat_known : stat_waiting);
 }
 
 /*
  * By now, the name may mean another file, or it may count from another root directory.  The
  * links in map_files are always right, but only root can use them.
  */
-static char *name_to_open(pid_t pid, const struct line *line)
+static char *name_to_open(pid_t pid, const struct line *line, struct identity *id, bool no_wait)
 {
 	char *name = text_format("%s", line->name);
 
-	if (name_is(name, line->device, line->inode))
+	if (name_is(name, line, id, no_wait ? stat_known : stat_waiting))
 		return name;
 	free(name);
 	name = text_format("/proc/%d/map_files/%lx-%lx", pid, line->start, line->end);
-	if (name_is(name, line->device, line->inode))
+	errno = 0;
+	if (name_is(name, line, id, no_wait ? stat_link : stat_waiting))
 		return name;
 	free(name);
+	/* Root of a container may not use the links, so there is no other way than to wait. */
+	if (no_wait)
+		return errno == EPERM || errno == EACCES ? name_to_open(pid, line, id, false) : NULL;
 	name = text_format("/proc/%d/root%s", pid, line->name);
-	if (name_is(name, line->device, line->inode))
+	if (name_is(name, line, id, stat_waiting))
 		return name;
 	free(name);
 	return NULL;
@@ -135,13 +157,13 @@ static void add_line(struct mapped *mapped, pid_t pid, struct line *line)
 		file->processes++;
 	file->last = pid;
 	if (!file->name) {
-		file->deleted = is_deleted(line->name, line);
+		file->deleted = is_deleted(mapped, line);
 		if (file->deleted)
 			line->name[strlen(line->name) - strlen(DELETED)] = '\0';
 		file->name = text_format("%s", line->name);
 	}
 	if (!file->open)
-		file->open = name_to_open(pid, line);
+		file->open = name_to_open(pid, line, &file->id, mapped->no_wait);
 }
 
 /* 7f00-7f10 r-xp 00001000 fe:00 1234    /usr/bin/xz.  Returns whether it is executable. */

@@ -6,10 +6,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/identity.h"
+
 /**
  * struct mapped_file - a file whose code is mapped
  * @name:	Its name, as the process has it.
  * @open:	The name to open it by; NULL if the caller has no right to.
+ * @id:		Its device and inode, as stat() shows them; only where @open is set.
  * @device:	Its device, as in /proc/PID/maps.
  * @inode:	Its inode, as in /proc/PID/maps.
  * @deleted:	It was deleted.
@@ -19,6 +22,7 @@
 struct mapped_file {
 	char		*name;
 	char		*open;
+	struct identity	id;
 	dev_t		device;
 	uintmax_t	inode;
 	bool		deleted;
@@ -31,6 +35,8 @@ struct mapped_file {
  * @files:	The files.
  * @count:	Their number.
  * @places:	Tree of the files, by device and inode.
+ * @no_wait:	Set by the caller, root: do not wait for a file's server, which may be a user's
+ *		program that never answers.
  * @processes:	How many processes were looked at.
  * @hidden:	How many the caller may not look at.
  * @no_file:	Bytes of executable memory that belong to no file.
@@ -39,6 +45,7 @@ struct mapped {
 	struct mapped_file	*files;
 	size_t			count;
 	void			*places;
+	bool			no_wait;
 	size_t			processes;
 	size_t			hidden;
 	unsigned long long	no_file;

@@ -111,6 +111,9 @@ static void read_done(const struct job *job)
 	if (!job->signal)
 		return;
 	*reading = (struct reading){ };
+	/* Nothing will be removed, so wait for no other file of a server that is down. */
+	if (job->signal == SIGALRM)
+		pool_stop();
 	if (job->signal == SIGALRM)
 		snprintf(reading->error, sizeof(reading->error),
 			 "takes too long; allow more time by --timeout");
@@ -138,8 +141,12 @@ static void tell_unread(struct search *search, const char *name, const char *err
 	search->failed++;
 }
 
-/* Read the files.  The caller frees the result, in which it looks for those that are gone. */
-static struct reading *read_files(struct search *search, char **names, size_t count)
+/*
+ * Read the files.  @files are those of @names if processes have them mapped, or NULL.  The caller
+ * frees the result, in which it looks for files that are gone.
+ */
+static struct reading *read_files(struct search *search, char **names, size_t count,
+				  struct mapped_file **files)
 {
 	struct reading *readings = require_memory(calloc(count + 1, sizeof(*readings)));
 	struct job *jobs = require_memory(calloc(count + 1, sizeof(*jobs)));
@@ -150,7 +157,7 @@ static struct reading *read_files(struct search *search, char **names, size_t co
 		 read_id, read_done);
 	for (size_t i = 0; i < count; i++)
 		if (*readings[i].error)
-			tell_unread(search, names[i], readings[i].error);
+			tell_unread(search, files ? files[i]->name : names[i], readings[i].error);
 		else if (!readings[i].gone)
 			add_key(search, readings[i].key);
 	free(jobs);
@@ -163,7 +170,7 @@ static struct reading *read_files(struct search *search, char **names, size_t co
  */
 static void read_list(struct search *search, const struct file_list *list)
 {
-	free(read_files(search, list->names, list->count));
+	free(read_files(search, list->names, list->count, NULL));
 }
 
 /*
@@ -185,13 +192,13 @@ static void read_mapped(struct search *search, struct file_list *list,
 			continue;
 		before = list->count;
 		if (file->open)
-			list_add_file(list, file->open);
+			list_add_known(list, file->open, wanted ? NULL : &file->id);
 		else if (!geteuid())
 			mapped_add_opened(missed, file->name, file->device, file->inode);
 		if (list->count > before)
 			files[before - first] = file;
 	}
-	readings = read_files(search, list->names + first, list->count - first);
+	readings = read_files(search, list->names + first, list->count - first, files);
 	for (size_t i = 0; i < list->count - first; i++)
 		if (readings[i].gone)
 			mapped_add_opened(missed, files[i]->name, files[i]->device,
@@ -203,14 +210,14 @@ static void read_mapped(struct search *search, struct file_list *list,
 static int read_all_mapped(struct search *search, struct file_list *list,
 			   const struct mapped *first)
 {
-	struct mapped mapped = { }, missed = { }, wanted;
+	struct mapped mapped, missed = { }, wanted;
 	int err = 0;
 
 	read_mapped(search, list, first, NULL, &missed);
 	for (int round = 1; missed.count && round < MAX_ROUNDS && !err; round++) {
 		wanted = missed;
 		missed = (struct mapped){ };
-		mapped = (struct mapped){ };
+		mapped = (struct mapped){ .no_wait = first->no_wait };
 		err = mapped_add_all(&mapped);
 		if (!err)
 			read_mapped(search, list, &mapped, &wanted, &missed);
@@ -248,7 +255,7 @@ int used_read(struct used *used, struct file_list *list, unsigned int workers,
 	      unsigned int seconds)
 {
 	struct search search = { .used = used, .workers = workers, .seconds = seconds };
-	struct mapped mapped = { };
+	struct mapped mapped = { .no_wait = !geteuid() };
 	int err = mapped_add_all(&mapped);
 
 	*used = (struct used){ };

@@ -105,6 +105,11 @@ cache_cases() {
 	try_as_root cache-list list_tells_what_the_kernel_refuses
 	try cache-list-usage list_of_no_cache_fails
 	try cache-prune prune_keeps_what_is_used
+	if [ -c /dev/fuse ] && command -v bindfs > "$OUT/log/bindfs"; then
+		try_as_root cache-prune-dead-server prune_waits_for_no_server
+	else
+		skip cache-prune-dead-server "no bindfs, or the kernel has no FUSE"
+	fi
 	try cache-prune-layouts prune_tells_layouts_apart
 	try cache-prune-obsolete prune_removes_tables_of_earlier_versions
 	try cache-prune-writers prune_waits_for_writers

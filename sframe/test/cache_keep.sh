@@ -91,6 +91,43 @@ prune_keeps_what_is_used() {
 }
 
 # The table of each layout stays as long as an object with this layout is there.
+# with_stopped_server DIR PROGRAM COMMAND...: run COMMAND while a process runs PROGRAM from DIR, which
+# is of a server that no longer answers.
+with_stopped_server() {
+	# shellcheck disable=SC2016 # the inner shell's
+	unshare -m sh -ec '
+		bindfs -f "${2%/*}" "$1" & server=$!
+		until mountpoint -q "$1"; do sleep 0.1; done
+		"$1/${2##*/}" & pid=$!
+		until grep -q "$1" "/proc/$pid/maps"; do sleep 0.1; done
+		kill -STOP $server
+		# The kernel may use what it knows of a file for a second.
+		sleep 2
+		shift 2
+		status=0
+		"$@" || status=$?
+		kill -KILL $server $pid
+		exit $status' x "$@"
+}
+
+prune_waits_for_no_server() {
+	local tables pausing=$OUT/pausing/program
+	local command=(timeout -s KILL 60 "$SFRAME" cache --cache-dir "$OUT/cache" --prune)
+
+	cache_programs
+	cache --quiet "$OUT/programs"
+	find "$OUT/cache" -type f -exec touch -d yesterday {} +
+	mkdir -p "$OUT/pausing" "$OUT/served"
+	echo '#include <unistd.h>
+		int main(void) { return pause(); }' | gcc -static -o "$pausing" -x c -
+	tables=$(table_files)
+	status 1 with_stopped_server "$OUT/served" "$pausing" "${command[@]}" --timeout 2 \
+		> "$OUT/cache.out" 2> "$OUT/cache.err"
+	has "$OUT/cache.err" "$OUT/served/program: takes too long; allow more time by --timeout"
+	has "$OUT/cache.err" "nothing is removed"
+	[ "$(table_files)" = "$tables" ]
+}
+
 prune_tells_layouts_apart() {
 	local second third
 

@@ -446,15 +446,6 @@ stopped_reader_is_ended() {
 			> "$OUT/cache.out" 2> "$OUT/cache.err" & tool=$!
 		pid=$(sandboxed_process "$OUT/cache")
 		as_user kill -STOP "$pid"
-		# Other files of --prune take as long, so wait for the first one only.
-		[ $action = --quiet ] || {
-			sleep 14
-			cat "$OUT/cache.err"
-			ended "$pid"
-			kill $tool
-			wait $tool || true
-			continue
-		}
 		status 1 wait $tool
 		has "$OUT/cache.err" "programs/O2: takes too long; allow more time by --timeout"
 		ended "$pid"
