@@ -33,6 +33,7 @@
 #define TEXT_BYTES	(1 << 16)
 #define RING_SIZE	(64 * PERF_RING_PAGE)
 #define ROUNDS		20
+#define MAX_TEXTS	16
 
 /*
  * push %rbp; mov %rsi, %rbp; mov $SYS_getppid, %eax; xchg %rsp, %rdi; syscall; xchg %rsp, %rdi;
@@ -269,6 +270,16 @@ static uint64_t *fill_by_records(uint64_t *stack, uint8_t **texts, unsigned int 
 	return stack;
 }
 
+/* Frame records, and code of which the table knows nothing */
+static uint64_t *fill_by_records_in_table(uint64_t *stack, uint8_t **texts, unsigned int nr)
+{
+	for (unsigned int i = 0; i < FRAMES + 16; i++) {
+		stack[2 * i] = (uintptr_t)&stack[2 * i + 2];
+		stack[2 * i + 1] = (uintptr_t)texts[0] + 2 * BYTES + 16 * i;
+	}
+	return stack;
+}
+
 /* Every second frame has a row, which leaves the frame pointer alone. */
 static uint64_t *fill_by_records_and_rows(uint64_t *stack, uint8_t **texts, unsigned int nr)
 {
@@ -299,6 +310,8 @@ static const struct walk {
 	{ "direct calls", NULL, fill_by_call, .entry = 2 },
 	{ "frame pointers, two mappings", NULL, fill_by_records, 2 },
 	{ "frame pointers, three mappings", NULL, fill_by_records, 3 },
+	{ "frame pointers, 16 mappings", NULL, fill_by_records, MAX_TEXTS },
+	{ "frame pointers, code without rows", add_plain_table, fill_by_records_in_table },
 	{ "frame pointers between rows", NULL, fill_by_records_and_rows },
 };
 
@@ -306,10 +319,12 @@ static const struct walk {
 static void measure(const struct walk *walk, struct perf_ring *ring, double none, double *first)
 {
 	uint64_t *stack = map(4 * (FRAMES + 64) * sizeof(*stack), PROT_READ | PROT_WRITE), *fp;
-	uint8_t *texts[] = { map_text(), map_text(), map_text() };
+	uint8_t *texts[MAX_TEXTS];
 	unsigned long frames = 0;
 	double cost;
 
+	for (int i = 0; i < MAX_TEXTS; i++)
+		texts[i] = map_text();
 	memcpy(texts[0], code, sizeof(code));
 	if (walk->add_table)
 		walk->add_table(texts[0]);

@@ -231,8 +231,6 @@ static const struct unwind_table *file_rows(const struct unwind_file *file, unsi
 static int file_no_rows(struct sframe_cursor *cursor, unsigned long first, unsigned long last,
 			int error)
 {
-	if (cursor->gap.size > 1)
-		cursor->gap_before = cursor->gap;
 	cursor->gap.start = first;
 	/* All addresses are a gap whose size wraps to 0. */
 	cursor->gap.size = last - first + 1 ?: ULONG_MAX;

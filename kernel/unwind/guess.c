@@ -36,6 +36,9 @@
 #define UNWIND_USER_COST_CALL	2
 /* The same, and to look for its row */
 #define UNWIND_USER_COST_RETURN	4
+/* Number of bytes at the end of a mapping in which a signal trampoline need not fit */
+#define UNWIND_USER_SPARE	(2 * sizeof(u64))
+static_assert(UNWIND_USER_SPARE >= ARCH_UNWIND_SIGRETURN_LEN);
 /* Maximum number of frame records that all calls of unwind_user_resume() may pass over */
 #define UNWIND_USER_MAX_PASSED	1280
 /* Maximum distance and number of frame records of callees that have returned */
@@ -55,6 +58,47 @@ struct unwind_user_record {
 	u64	ip;
 	u64	sp;
 };
+
+/**
+ * unwind_user_find_bare() - find code without a table that the walk remembers
+ * @walk: The walk.
+ * @at: Address of an instruction.
+ *
+ * Return: the addresses around @at, or NULL.
+ */
+const struct unwind_range *unwind_user_find_bare(const struct unwind_user_walk *walk,
+						 unsigned long at)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(walk->bare); i++)
+		if (unwind_in_range(&walk->bare[i], at))
+			return &walk->bare[i];
+	return NULL;
+}
+
+/**
+ * unwind_user_add_bare() - remember code without a table
+ * @walk: The walk, which has found no table for @at.
+ * @at: Address of an instruction.
+ *
+ * Return: the addresses around @at in the walk's gap and its mapping of code, without the last
+ * bytes of that; NULL if nothing is known but of @at.
+ */
+const struct unwind_range *unwind_user_add_bare(struct unwind_user_walk *walk, unsigned long at)
+{
+	const struct unwind_range *gap = &walk->tables.gap, *mapping = walk->code;
+	struct unwind_range *bare = &walk->bare[walk->next_bare % ARRAY_SIZE(walk->bare)];
+	unsigned long start = max(gap->start, mapping->start);
+	unsigned long end = min(gap->start + gap->size,
+				mapping->start + mapping->size - UNWIND_USER_SPARE);
+
+	if (gap->size == 1 || mapping->size < UNWIND_USER_SPARE || at < start || at >= end)
+		return NULL;
+	*bare = (struct unwind_range){ start, end - start };
+	walk->next_bare++;
+	return bare;
+}
 
 /* Whether the walk has spent on guesses what it may. */
 static bool unwind_user_is_spent(const struct unwind_user_walk *walk)
@@ -339,26 +383,26 @@ static bool unwind_user_next_record(struct unwind_user_walk *walk,
 static bool unwind_user_skip_stale(struct unwind_user_walk *walk, bool *seen)
 {
 	struct unwind_user_record record;
-	struct unwind_range stack;
 	unsigned long fp = walk->fp;
 	bool near = !walk->scanned && walk->sp - fp <= UNWIND_USER_STALE_SIZE;
 	unsigned int i;
 
-	if ((!near && fp < walk->low) || !unwind_find_mapping(&stack, walk->sp, false))
+	if ((!near && fp < walk->low) || !unwind_user_find_stack(walk, walk->sp))
 		return false;
-	*seen = fp >= walk->low && unwind_in_range(&stack, walk->low);
+	*seen = fp >= walk->low && unwind_in_range(&walk->stack, walk->low);
 	if (!near && !*seen)
 		return false;
 	for (i = 0; *seen || i < UNWIND_USER_STALE; i++) {
 		if (!unwind_user_spend(walk, 1))
 			return false;
-		if (!unwind_in_range(&stack, fp) || !unwind_user_read_record(walk, fp, &record) ||
+		if (!unwind_in_range(&walk->stack, fp) ||
+		    !unwind_user_read_record(walk, fp, &record) ||
 		    !unwind_user_guess_may_return(walk, record.ip))
 			return false;
 		fp = record.fp;
 		if (fp < walk->sp)
 			continue;
-		if (!unwind_in_range(&stack, fp))
+		if (!unwind_in_range(&walk->stack, fp))
 			return false;
 		walk->fp = fp;
 		walk->fp_saved = true;
@@ -375,12 +419,11 @@ static bool unwind_user_skip_stale(struct unwind_user_walk *walk, bool *seen)
 static bool unwind_user_is_doubtful(struct unwind_user_walk *walk,
 				    const struct unwind_user_record *record)
 {
-	struct unwind_range stack;
 	unsigned long target;
 
 	return !walk->by_fp && !walk->scanned && record->ip && !unwind_user_is_spent(walk) &&
-	       unwind_find_mapping(&stack, walk->sp, false) &&
-	       !unwind_in_range(&stack, walk->fp) &&
+	       unwind_user_find_stack(walk, walk->sp) &&
+	       !unwind_in_range(&walk->stack, walk->fp) &&
 	       unwind_user_may_return(walk, record->ip) &&
 	       unwind_user_call_before(walk, record->ip, &target) == UNWIND_CALL_NONE;
 }
@@ -465,14 +508,13 @@ static unsigned long unwind_user_find_record(struct unwind_user_walk *walk, unsi
 	unsigned long fp = walk->leaf_fp, last = 0, found = 0;
 	struct unwind_user_record record;
 	bool inside, was_inside = false;
-	struct unwind_range stack;
 	unsigned int i;
 
 	/* If the stack pointer is in no mapping, as after an overflow, the range is empty. */
-	unwind_find_mapping(&stack, walk->sp, false);
-	for (i = 0; i < max && stack.size && walk->passed < UNWIND_USER_MAX_PASSED; i++) {
+	unwind_user_find_stack(walk, walk->sp);
+	for (i = 0; i < max && walk->stack.size && walk->passed < UNWIND_USER_MAX_PASSED; i++) {
 		walk->passed++;
-		inside = unwind_in_range(&stack, fp);
+		inside = unwind_in_range(&walk->stack, fp);
 		/*
 		 * The walk has been to this record and those before: its stack pointer is
 		 * behind the record, or it has gone on with it already.
@@ -545,34 +587,40 @@ bool unwind_user_resume(struct unwind_user_walk *walk, unsigned int max)
 }
 
 /*
- * Set @code to the addresses around @at in a mapping of code in which the walk has found no table
- * lately.  The last bytes are left out, so that the code of a trampoline is in the mapping.
- * Returns false if @at is in no such mapping.
+ * Whether the instruction at @at is in code and has no row, and a trampoline that begins there lies
+ * in the same mapping.  If the walk remembers the code around @at, set @bare to that.
  */
-static bool unwind_user_known_code(struct unwind_user_walk *walk, struct unwind_range *code,
-				   unsigned long at)
+static bool unwind_user_is_bare(struct unwind_user_walk *walk, struct unwind_range *bare,
+				unsigned long at)
 {
-	struct unwind_range *gap = &walk->tables.gap, *mapping = walk->code;
-	unsigned long end;
+	struct sframe_cursor *tables = &walk->tables;
+	const struct unwind_range *known = NULL;
 
-	if ((!sframe_is_in_gap(&walk->tables, at) && !sframe_is_in_gap_before(&walk->tables, at)) ||
-	    !unwind_is_code(walk->code, at))
-		return false;
-	code->start = max(gap->start, mapping->start);
-	end = min(gap->start + gap->size,
-		  mapping->start + mapping->size - min(mapping->size, 2 * sizeof(u64)));
-	code->size = end - min(end, code->start);
-	return unwind_in_range(code, at);
+	if (!sframe_is_at(tables, at))
+		known = unwind_user_find_bare(walk, at);
+	if (!known) {
+		if (!unwind_is_code(walk->code, at) ||
+		    !unwind_in_range(walk->code, at + UNWIND_USER_SPARE))
+			return false;
+		if (!sframe_is_at(tables, at) && !sframe_is_in_gap(tables, at))
+			sframe_seek(tables, at);
+		if (sframe_is_at(tables, at))
+			return !sframe_has_row(tables, at);
+		known = unwind_user_add_bare(walk, at);
+	}
+	if (known)
+		*bare = *known;
+	return true;
 }
 
 /**
- * unwind_user_walk_records() - follow frame pointers through code without a table
+ * unwind_user_walk_records() - follow frame pointers through code without rows
  * @walk: The walk, at a frame that a frame pointer led to.  Its caller holds RCU and has page
  *	faults disabled.
  * @trace: Frames are stored here.
  *
- * This does the same as unwind_user_guess() for each frame, and leaves all that is not simple
- * to it.  The frame at which it stops has been checked, but not been stored.
+ * This does the same as unwind_user_guess() for each frame, but counts no cost, and leaves all
+ * that is not simple to it.  The frame at which it stops has been checked, but not been stored.
  *
  * Context: Any, NMI included.
  */
@@ -581,10 +629,10 @@ void unwind_user_walk_records(struct unwind_user_walk *walk, struct unwind_user_
 	unsigned long ip = walk->ip, sp = walk->sp, fp = walk->fp, next_ip, next_fp, word;
 	u64 *entry = trace->entries + trace->nr;
 	u64 *const end = trace->entries + trace->max;
-	struct unwind_range code;
+	struct unwind_range bare = { };
 
 	if (walk->word != sizeof(u64) || walk->scanned || unwind_user_has_uretprobes() ||
-	    !unwind_user_known_code(walk, &code, ip - 1))
+	    !unwind_user_is_bare(walk, &bare, ip - 1))
 		return;
 	while (entry < end && fp >= sp && IS_ALIGNED(fp, sizeof(u64))) {
 		if (!user_read_access_begin((void __user *)fp, 2 * sizeof(u64)))
@@ -594,8 +642,8 @@ void unwind_user_walk_records(struct unwind_user_walk *walk, struct unwind_user_
 		unsafe_get_user(word, (unsigned long __user *)ip, fault);
 		user_read_access_end();
 		if (word == ARCH_UNWIND_SIGRETURN_WORD ||
-		    (!unwind_in_range(&code, next_ip - 1) &&
-		     !unwind_user_known_code(walk, &code, next_ip - 1)))
+		    (!unwind_in_range(&bare, next_ip - 1) &&
+		     !unwind_user_is_bare(walk, &bare, next_ip - 1)))
 			break;
 		*entry++ = ip;
 		ip = next_ip;

@@ -474,8 +474,6 @@ static noinline int sframe_search(struct sframe_cursor *cursor, unsigned long ip
 	const struct sframe_section *section;
 	struct sframe_registry *index;
 
-	if (sframe_is_in_gap_before(cursor, ip))
-		return -ENXIO;
 	sframe_remember(cursor);
 	/* Pairs with sframe_get_registry(). */
 	index = smp_load_acquire(&current->mm->sframe);

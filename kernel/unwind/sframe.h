@@ -4,7 +4,6 @@
 
 #include <linux/errno.h>
 #include <linux/limits.h>
-#include <linux/minmax.h>
 
 #include "call.h"
 #include "table.h"
@@ -33,7 +32,6 @@ struct sframe_found {
  *		no table.
  * @offset:	Offset of @start in the code of @table.
  * @gap:	The addresses around the last one that no table covered.
- * @gap_before:	The previous @gap, as stacks alternate between two mappings without tables.
  * @own:	The table to ask where @table has no row, or one without unwind information; or
  *		NULL.
  * @before:	The table that the walk used before, as stacks alternate between two objects.
@@ -46,7 +44,6 @@ struct sframe_cursor {
 	unsigned long			size;
 	unsigned long			offset;
 	struct unwind_range		gap;
-	struct unwind_range		gap_before;
 	const struct unwind_table	*own;
 	struct sframe_found		before;
 	unsigned long			look;
@@ -63,15 +60,6 @@ static inline void sframe_forget(struct sframe_cursor *cursor)
 static __always_inline bool sframe_is_in_gap(const struct sframe_cursor *cursor, unsigned long ip)
 {
 	return unwind_in_range(&cursor->gap, ip);
-}
-
-/* Whether no table covers @ip, by the previous gap.  If so, exchange the two gaps. */
-static inline bool sframe_is_in_gap_before(struct sframe_cursor *cursor, unsigned long ip)
-{
-	if (!unwind_in_range(&cursor->gap_before, ip))
-		return false;
-	swap(cursor->gap, cursor->gap_before);
-	return true;
 }
 
 #ifdef CONFIG_UNWIND_USER_SFRAME
@@ -116,6 +104,18 @@ static inline int sframe_find(struct sframe_cursor *cursor, unsigned long ip,
 	return row->error;
 }
 
+/* Whether @cursor, whose table covers @ip, has a row for it, or one that says: no rule. */
+static inline bool sframe_has_row(const struct sframe_cursor *cursor, unsigned long ip)
+{
+	const struct unwind_table *table = cursor->table;
+	unsigned long at = cursor->offset + array_index_nospec(ip - cursor->start, cursor->size);
+	struct sframe_row own;
+
+	return unwind_table_rule(table->rows, table->index, table->shift, at) !=
+			UNWIND_RULE_NOWHERE ||
+	       (cursor->own && unwind_table_find(cursor->own, at, &own) != -ENOENT);
+}
+
 #else
 static inline int sframe_seek(struct sframe_cursor *cursor, unsigned long ip)
 {
@@ -130,6 +130,11 @@ static inline int sframe_find(struct sframe_cursor *cursor, unsigned long ip,
 }
 
 static inline bool sframe_is_at(const struct sframe_cursor *cursor, unsigned long ip)
+{
+	return false;
+}
+
+static inline bool sframe_has_row(const struct sframe_cursor *cursor, unsigned long ip)
 {
 	return false;
 }

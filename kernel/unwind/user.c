@@ -243,15 +243,13 @@ static bool unwind_user_may_lead_to(const struct unwind_user_walk *walk,
  * Whether a register that callees may have changed may lead to @cfa: further up, or to another
  * stack.  On this one, frames of calls that have ended have return addresses as well.
  */
-static bool unwind_user_may_suppose(const struct unwind_user_walk *walk,
+static bool unwind_user_may_suppose(struct unwind_user_walk *walk,
 				    const struct sframe_row *row, unsigned long cfa)
 {
-	struct unwind_range stack;
-
 	if (row->signal)
 		return false;
-	return cfa > walk->sp || (unwind_find_mapping(&stack, walk->sp - walk->word, false) &&
-				  !unwind_in_range(&stack, cfa - walk->word));
+	return cfa > walk->sp || (unwind_user_find_stack(walk, walk->sp - walk->word) &&
+				  !unwind_in_range(&walk->stack, cfa - walk->word));
 }
 
 /*
@@ -346,8 +344,16 @@ static int unwind_user_find_row_rcu(struct unwind_user_walk *walk, unsigned long
 /* Find the row for @ip.  Returns 0, or an error of sframe_find(). */
 int unwind_user_find_row(struct unwind_user_walk *walk, unsigned long ip, struct sframe_row *row)
 {
-	return walk->resident ? sframe_find(&walk->tables, ip, row) :
-				unwind_user_find_row_rcu(walk, ip, row);
+	int ret;
+
+	if (sframe_is_in_gap(&walk->tables, ip) ||
+	    (!sframe_is_at(&walk->tables, ip) && unwind_user_find_bare(walk, ip)))
+		return -ENXIO;
+	ret = walk->resident ? sframe_find(&walk->tables, ip, row) :
+			       unwind_user_find_row_rcu(walk, ip, row);
+	if (ret == -ENXIO)
+		unwind_user_add_bare(walk, ip);
+	return ret;
 }
 
 /*

@@ -46,6 +46,9 @@
  * @tables:	The table of the last frame's code.  Its content is valid under RCU.
  * @code:	The mapping of code that contained the address that was checked last, and the one
  *		before.
+ * @bare:	Code without tables that the walk has met lately, in mappings of code.
+ * @next_bare:	Number of ranges that were put there, one after the other.
+ * @stack:	The mapping that contained the stack pointer when that was needed last.
  * @no_table:	No table covers the frame that was looked up last.
  * @switches:	Number of steps that lowered the stack pointer, except across signal frames.
  * @scanned:	A scan has found a caller.  All frames from that one on are guesses.
@@ -80,6 +83,9 @@ struct unwind_user_walk {
 	unsigned int		slow;
 	struct sframe_cursor	tables;
 	struct unwind_range	code[2];
+	struct unwind_range	bare[8];
+	u8			next_bare;
+	struct unwind_range	stack;
 	bool			no_table;
 	u8			switches;
 	bool			scanned;
@@ -126,6 +132,12 @@ static inline bool unwind_user_is_innermost(const struct unwind_user_walk *walk)
 	return walk->regs && walk->own;
 }
 
+/* Set @walk->stack to the mapping of @sp.  Returns false, with none set, if there is none. */
+static inline bool unwind_user_find_stack(struct unwind_user_walk *walk, unsigned long sp)
+{
+	return unwind_in_range(&walk->stack, sp) || unwind_find_mapping(&walk->stack, sp, false);
+}
+
 /* Whether a uretprobe has replaced a return address on the task's stack. */
 static __always_inline bool unwind_user_has_uretprobes(void)
 {
@@ -147,6 +159,9 @@ bool unwind_user_leave_trampoline(struct unwind_user_walk *walk);
 int unwind_user_find_row(struct unwind_user_walk *walk, unsigned long ip, struct sframe_row *row);
 
 /* guess.c */
+const struct unwind_range *unwind_user_find_bare(const struct unwind_user_walk *walk,
+						 unsigned long at);
+const struct unwind_range *unwind_user_add_bare(struct unwind_user_walk *walk, unsigned long at);
 bool unwind_user_guess(struct unwind_user_walk *walk);
 bool unwind_user_may_return(struct unwind_user_walk *walk, unsigned long ip);
 bool unwind_user_next_signal(struct unwind_user_walk *walk);

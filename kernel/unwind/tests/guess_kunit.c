@@ -291,6 +291,124 @@ static void guess_follows_return_addresses_that_were_pushed(struct kunit *test)
 	sframe_test_expect(test, &trace, UNWIND_USER_NO_ROW, 2, (u64[]){ NO_TABLE, OTHER });
 }
 
+#define GUESS_RECORDS	400
+#define GUESS_MAPPINGS	10
+
+/*
+ * Write @nr frame records to the stack, with code in @nr_code mappings in turn, and one more that
+ * leads to @last with the frame pointer @fp.  Returns the stack pointer there.
+ */
+static unsigned long guess_write_records(struct kunit *test, const unsigned long *code,
+					 unsigned int nr_code, unsigned int nr, u64 fp, u64 last)
+{
+	struct sframe_test *t = test->priv;
+	u64 record[2];
+	unsigned int i;
+
+	for (i = 0; i <= nr; i++) {
+		record[0] = i < nr ? t->stack + (i + 1) * sizeof(record) : fp;
+		record[1] = i < nr ? code[i % nr_code] + 0x100 + i : last;
+		sframe_test_write(test, t->stack + i * sizeof(record), record, sizeof(record));
+	}
+	return t->stack + i * sizeof(record);
+}
+
+/* Walk them in each way, and expect to find them all, then @last and, unless it is 0, @caller. */
+static void guess_expect_records(struct kunit *test, struct unwind_user_trace *trace,
+				 const unsigned long *code, unsigned int nr_code, unsigned int nr,
+				 u64 last, u64 caller)
+{
+	static const enum unwind_user_access ways[] = {
+		UNWIND_USER_RESIDENT, UNWIND_USER_FAULTABLE,
+	};
+	struct sframe_test *t = test->priv;
+	const u64 *found = trace->entries;
+	unsigned int i, way;
+
+	for (way = 0; way < ARRAY_SIZE(ways); way++) {
+		t->access = ways[way];
+		sframe_test_walk(test, trace, NO_TABLE, 0, 0);
+		KUNIT_EXPECT_EQ(test, trace->end, UNWIND_USER_COMPLETE);
+		KUNIT_ASSERT_EQ(test, trace->nr, nr + 2 + !!caller);
+		KUNIT_EXPECT_EQ(test, found[0], t->text + NO_TABLE);
+		for (i = 0; i < nr; i++)
+			KUNIT_EXPECT_EQ_MSG(test, found[i + 1], code[i % nr_code] + 0x100 + i,
+					    "frame %u", i + 1);
+		KUNIT_EXPECT_EQ(test, found[nr + 1], last);
+		if (caller)
+			KUNIT_EXPECT_EQ(test, found[nr + 2], caller);
+	}
+}
+
+/* Code without tables, in more mappings than a walk remembers */
+static void guess_follows_records_through_mappings(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	unsigned long code[GUESS_MAPPINGS], outermost = t->text + OUTERMOST + 2, last, sp;
+	struct unwind_user_trace trace;
+	unsigned int i, nr;
+
+	sframe_test_register(test);
+	sframe_test_write_call(test, OUTERMOST + 2, NO_TABLE);
+	sframe_test_deep(test, &trace, GUESS_RECORDS + 8, 2 * GUESS_RECORDS + 0x200);
+	for (i = 0; i < GUESS_MAPPINGS; i++) {
+		code[i] = sframe_test_map(test, PROT_READ | PROT_WRITE | PROT_EXEC);
+		/* The walk reads resident code only. */
+		sframe_test_write(test, code[i], (u8[]){ 0x90 }, 1);
+		/* The next one has to be another mapping. */
+		sframe_test_map(test, PROT_READ);
+	}
+	for (nr = 1; nr <= GUESS_MAPPINGS; nr++) {
+		guess_write_records(test, code, nr, GUESS_RECORDS, 0, outermost);
+		guess_expect_records(test, &trace, code, nr, GUESS_RECORDS, outermost, 0);
+	}
+	/* They cost nothing, so the walk may still scan where the frame pointer leads nowhere. */
+	last = t->text + OTHER;
+	sp = guess_write_records(test, code, 3, GUESS_RECORDS, 0x1111, last);
+	sframe_test_write(test, sp, (u64[]){ outermost }, sizeof(u64));
+	guess_expect_records(test, &trace, code, 3, GUESS_RECORDS, last, outermost);
+	/* A signal trampoline at the start, or at the end, of such a mapping */
+	for (i = 0; i < 2; i++) {
+		last = code[1] + (i ? PAGE_SIZE - ARCH_UNWIND_SIGRETURN_LEN : 0);
+		sframe_test_write(test, last, ARCH_UNWIND_SIGRETURN_CODE,
+				  ARCH_UNWIND_SIGRETURN_LEN);
+		sp = guess_write_records(test, code, 2, 8, 0x1111, last);
+		sframe_test_write_interrupted(test, sp, outermost, t->stack + 0x800, 0);
+		guess_expect_records(test, &trace, code, 2, 8, last, outermost);
+	}
+	/* An address of data is no return address; the walk goes on above it. */
+	last = sframe_test_map(test, PROT_READ | PROT_WRITE) + 0x100;
+	sp = guess_write_records(test, code, 3, 8, t->stack + 0x800, last);
+	sframe_test_write(test, t->stack + 0x800, (u64[]){ 0, outermost }, 2 * sizeof(u64));
+	guess_expect_records(test, &trace, code, 3, 8, outermost, 0);
+}
+
+/* Code that a table covers, but knows nothing of, as what interpreters generate when built */
+static void guess_follows_records_through_code_without_rows(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	unsigned long code[] = { t->text + NO_TABLE, t->text + NO_TABLE + 0x200 };
+	u64 row = t->text + MIDDLE + 8, outermost = t->text + OUTERMOST + 2;
+	struct unwind_user_trace trace;
+	unsigned long sp;
+
+	sframe_test_register(test);
+	sframe_test_write_call(test, MIDDLE + 8, NO_TABLE);
+	sframe_test_write_call(test, OUTERMOST + 2, MIDDLE);
+	sframe_test_deep(test, &trace, GUESS_RECORDS + 8, 2 * GUESS_RECORDS + 8);
+	guess_write_records(test, code, 2, GUESS_RECORDS, 0, outermost);
+	guess_expect_records(test, &trace, code, 2, GUESS_RECORDS, outermost, 0);
+	/* A frame with a row, from which the walk goes on by that */
+	sp = guess_write_records(test, code, 2, 2, 0x1111, row);
+	sframe_test_write(test, sp, (u64[]){ 0x2222, outermost }, 2 * sizeof(u64));
+	guess_expect_records(test, &trace, code, 2, 2, row, outermost);
+	/* An address with a row, but without a call before it, is no return address. */
+	sp = guess_write_records(test, code, 2, 2, t->stack + 0x800, row - 4);
+	sframe_test_write(test, sp, (u64[]){ 0, 0 }, 2 * sizeof(u64));
+	sframe_test_write(test, t->stack + 0x800, (u64[]){ 0, outermost }, 2 * sizeof(u64));
+	guess_expect_records(test, &trace, code, 2, 2, outermost, 0);
+}
+
 /* A register that holds 0 is no frame pointer yet; one that a function has saved is. */
 static void guess_ends_at_a_frame_pointer_of_0(struct kunit *test)
 {
@@ -609,6 +727,8 @@ static struct kunit_case guess_cases[] = {
 	KUNIT_CASE(guess_walk_leaves_a_handler_without_table),
 	KUNIT_CASE(guess_walk_without_rule_says_so),
 	KUNIT_CASE(guess_follows_return_addresses_that_were_pushed),
+	KUNIT_CASE(guess_follows_records_through_mappings),
+	KUNIT_CASE(guess_follows_records_through_code_without_rows),
 	KUNIT_CASE(guess_ends_at_a_frame_pointer_of_0),
 	KUNIT_CASE(guess_follows_a_switch_of_stacks),
 	KUNIT_CASE(guess_takes_an_array_of_functions_for_no_frame),
