@@ -65,7 +65,8 @@ bool unwind_find_mapping(struct unwind_range *range, unsigned long addr, bool co
 /**
  * unwind_find_code() - find the mapping of code of an address
  * @code: The mapping that a walk looked at last, which does not contain @ip, and the one before, as
- *	stacks alternate between two.  The first is set to that of @ip, the second to the first.
+ *	stacks alternate between two.  If one is found, the first is set to that, the second to the
+ *	first.
  * @ip: The address.
  *
  * Context: Any, NMI included; a task that has an mm.
@@ -73,8 +74,13 @@ bool unwind_find_mapping(struct unwind_range *range, unsigned long addr, bool co
  */
 bool unwind_find_code(struct unwind_range code[2], unsigned long ip)
 {
-	swap(code[0], code[1]);
-	return unwind_in_range(&code[0], ip) || unwind_find_mapping(&code[0], ip, true);
+	struct unwind_range found = code[1];
+
+	if (!unwind_in_range(&found, ip) && !unwind_find_mapping(&found, ip, true))
+		return false;
+	code[1] = code[0];
+	code[0] = found;
+	return true;
 }
 
 /**

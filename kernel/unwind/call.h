@@ -47,7 +47,7 @@ int unwind_pushed(unsigned long target, unsigned long ip);
 /**
  * unwind_is_code() - whether an address is in executable memory
  * @code: The mapping of code that a walk looked at last, and the one before; the first is set to
- *	that of @ip.
+ *	that of @ip, if that is code.
  * @ip: The address.
  *
  * Context: Any, NMI included; a task that has an mm.
