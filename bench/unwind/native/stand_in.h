@@ -6,6 +6,7 @@
 #ifndef _STAND_IN_H
 #define _STAND_IN_H
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -67,6 +68,9 @@ static inline void guard_rcu(void)
 #define this_cpu_read(x)	(x)
 #define this_cpu_inc(x)		((x)++)
 extern unsigned long jiffies;
+
+#define struct_group_tagged(tag, name, members...)			\
+	union { struct { members }; struct tag { members } name; }
 
 #define VM_EXEC			4
 struct vm_area_struct {
