@@ -29,8 +29,16 @@ enum column {
 	NUM_COLUMNS,
 };
 
+/*
+ * How the CFA is given.  To replace its register or offset after an expression has no meaning in
+ * DWARF.  libgcc goes on from before the expression, and libgcrypt relies on it; libdw has no CFA
+ * from there on.
+ */
+enum cfa_kind { CFA_REGISTER, CFA_EXPRESSION, CFA_UNCLEAR };
+
 struct columns {
 	struct rule	rule[NUM_COLUMNS];
+	enum cfa_kind	cfa;
 };
 
 struct run {
@@ -99,6 +107,8 @@ static void run_note_row(struct run *run)
 		.sp = run->now.rule[COLUMN_SP],
 	};
 
+	if (run->now.cfa == CFA_UNCLEAR)
+		row.cfa = row.sp = (struct rule){ .kind = RULE_OTHER };
 	row_normalise(&row);
 	if (run->noted && row_equal(&row, &run->last) &&
 	    rule_equal(&row.sp, &run->last.sp))
@@ -175,46 +185,44 @@ static void set_expression(struct bytes *in, struct rule *rule, enum expression 
 		*rule = rule_from_expression(expr, len, kind);
 }
 
+static void set_cfa(struct run *run, u8 base, s64 offset)
+{
+	set_offset(&run->now.rule[COLUMN_CFA], RULE_VALUE, base, offset);
+	run->now.cfa = CFA_REGISTER;
+}
+
 /* Whether the CFA is a register plus an offset, one of which may be replaced. */
 static bool can_change_cfa(struct run *run)
 {
-	u8 kind = run->now.rule[COLUMN_CFA].kind;
-
-	if (kind != RULE_OTHER && kind != RULE_VALUE)
-		run->bad = true;
-	return kind == RULE_VALUE;
+	if (run->now.cfa != CFA_REGISTER)
+		run->now.cfa = CFA_UNCLEAR;
+	return run->now.cfa == CFA_REGISTER && run->now.rule[COLUMN_CFA].kind == RULE_VALUE;
 }
 
 static void set_cfa_base(struct run *run, u64 reg)
 {
-	struct rule *cfa = &run->now.rule[COLUMN_CFA];
-
 	if (can_change_cfa(run))
-		set_offset(cfa, RULE_VALUE, base_of(reg), cfa->offset);
+		set_cfa(run, base_of(reg), run->now.rule[COLUMN_CFA].offset);
 }
 
 static void set_cfa_offset(struct run *run, s64 offset)
 {
-	struct rule *cfa = &run->now.rule[COLUMN_CFA];
-
 	if (can_change_cfa(run))
-		set_offset(cfa, RULE_VALUE, cfa->base, offset);
+		set_cfa(run, run->now.rule[COLUMN_CFA].base, offset);
 }
 
 static void run_cfa_insn(struct run *run, u8 op, struct bytes *in)
 {
-	struct rule *cfa = &run->now.rule[COLUMN_CFA];
 	u64 reg;
 
 	switch (op) {
 	case DW_CFA_def_cfa:
 		reg = get_uleb(in);
-		set_offset(cfa, RULE_VALUE, base_of(reg), get_uleb(in));
+		set_cfa(run, base_of(reg), get_uleb(in));
 		break;
 	case DW_CFA_def_cfa_sf:
 		reg = get_uleb(in);
-		set_offset(cfa, RULE_VALUE, base_of(reg),
-			   run_factored(run, get_sleb(in)));
+		set_cfa(run, base_of(reg), run_factored(run, get_sleb(in)));
 		break;
 	case DW_CFA_def_cfa_register:
 		set_cfa_base(run, get_uleb(in));
@@ -226,7 +234,8 @@ static void run_cfa_insn(struct run *run, u8 op, struct bytes *in)
 		set_cfa_offset(run, run_factored(run, get_sleb(in)));
 		break;
 	case DW_CFA_def_cfa_expression:
-		set_expression(in, cfa, EXPRESSION_CFA);
+		set_expression(in, &run->now.rule[COLUMN_CFA], EXPRESSION_CFA);
+		run->now.cfa = CFA_EXPRESSION;
 		break;
 	}
 }

@@ -47,7 +47,9 @@ class Function:
             self.cfa_is_register = False
             code = expression(rng, True)
             return f".cfi_escape 0x0f, {len(code)}, {', '.join(code)}"
-        if not self.cfa_is_register or rng.random() < 0.4:
+        # To replace one of register and offset has no meaning after an expression.
+        whole = not self.cfa_is_register and rng.random() < 0.9
+        if whole or rng.random() < 0.4:
             self.cfa_is_register = True
             return f".cfi_def_cfa {reg}, {self.offset()}"
         return rng.choice((f".cfi_def_cfa_offset {self.offset()}",

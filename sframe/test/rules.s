@@ -156,4 +156,14 @@ unaligned:				# 10156
 	nop
 	.cfi_endproc
 
+	function base_after_expression	# 10160: has no meaning, so no rule for byte 2
+	nop
+	.cfi_escape 0x0f, 5, 0x77, 8, 0x06, 0x23, 8
+	nop
+	.cfi_def_cfa_register rsp
+	nop
+	.cfi_def_cfa rsp, 16
+	nop
+	.cfi_endproc
+
 	.section .note.GNU-stack, "", @progbits
