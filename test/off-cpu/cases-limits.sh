@@ -77,8 +77,15 @@ case_many() {
 	loads many
 }
 
+# The emulator runs one CPU after the other, and time goes on meanwhile: between two clocks of one
+# CPU, too.
 case_switches() {
-	loads switches
+	local online=/sys/devices/system/cpu/cpu1/online status=0
+
+	echo 0 >$online
+	loads switches || status=$?
+	echo 1 >$online
+	return $status
 }
 
 case_unprivileged() {
