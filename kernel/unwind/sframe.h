@@ -27,11 +27,11 @@
  */
 struct sframe_cursor {
 	struct_group_tagged(sframe_found, found,
-		const struct unwind_table	*table;
-		unsigned long			start;
-		unsigned long			size;
-		unsigned long			offset;
-		const struct unwind_table	*own;
+			    const struct unwind_table	*table;
+			    unsigned long		start;
+			    unsigned long		size;
+			    unsigned long		offset;
+			    const struct unwind_table	*own;
 	);
 	struct sframe_found	before;
 	struct unwind_range	gap;

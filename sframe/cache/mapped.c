@@ -141,7 +141,8 @@ static char *name_to_open(pid_t pid, const struct line *line, struct identity *i
 	free(name);
 	/* Root of a container may not use the links, so there is no other way than to wait. */
 	if (no_wait)
-		return errno == EPERM || errno == EACCES ? name_to_open(pid, line, id, false) : NULL;
+		return errno == EPERM || errno == EACCES ?
+		       name_to_open(pid, line, id, false) : NULL;
 	name = text_format("/proc/%d/root%s", pid, line->name);
 	if (name_is(name, line, id, stat_waiting))
 		return name;

@@ -107,8 +107,10 @@ static void run_note_row(struct run *run)
 		.sp = run->now.rule[COLUMN_SP],
 	};
 
-	if (run->now.cfa == CFA_UNCLEAR)
-		row.cfa = row.sp = (struct rule){ .kind = RULE_OTHER };
+	if (run->now.cfa == CFA_UNCLEAR) {
+		row.cfa = (struct rule){ .kind = RULE_OTHER };
+		row.sp = row.cfa;
+	}
 	row_normalise(&row);
 	if (run->noted && row_equal(&row, &run->last) &&
 	    rule_equal(&row.sp, &run->last.sp))
