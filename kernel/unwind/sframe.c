@@ -442,12 +442,28 @@ static int sframe_use_section(struct sframe_cursor *cursor, const struct sframe_
 	return 0;
 }
 
-/* Exchange the table of @cursor and the one before, if that covers @ip. */
+/* Remember the table of @cursor, if it has one, as the one before. */
+static void sframe_remember(struct sframe_cursor *cursor)
+{
+	if (cursor->size)
+		cursor->before = (struct sframe_found){
+			cursor->table, cursor->start, cursor->size, cursor->offset, cursor->own,
+		};
+}
+
+/* Go back to the table before, if it covers @ip, and remember that of @cursor in its place. */
 static bool sframe_go_back(struct sframe_cursor *cursor, unsigned long ip)
 {
-	if (ip - cursor->before.start >= cursor->before.size)
+	const struct sframe_found before = cursor->before;
+
+	if (ip - before.start >= before.size)
 		return false;
-	swap(cursor->found, cursor->before);
+	sframe_remember(cursor);
+	cursor->table = before.table;
+	cursor->start = before.start;
+	cursor->size = before.size;
+	cursor->offset = before.offset;
+	cursor->own = before.own;
 	return true;
 }
 
@@ -458,8 +474,7 @@ static noinline int sframe_search(struct sframe_cursor *cursor, unsigned long ip
 	const struct sframe_section *section;
 	struct sframe_registry *index;
 
-	if (cursor->size)
-		cursor->before = cursor->found;
+	sframe_remember(cursor);
 	/* Pairs with sframe_get_registry(). */
 	index = smp_load_acquire(&current->mm->sframe);
 	cursor->size = 0;

@@ -4,10 +4,25 @@
 
 #include <linux/errno.h>
 #include <linux/limits.h>
-#include <linux/stddef.h>
 
 #include "call.h"
 #include "table.h"
+
+/**
+ * struct sframe_found - the table that a walk used before that of its cursor
+ * @table:	The table.
+ * @start:	First address that it covers.
+ * @size:	Number of bytes that it covers; 0 if there is no such table.
+ * @offset:	Offset of @start in its code.
+ * @own:	The object's own table, as in struct sframe_cursor.
+ */
+struct sframe_found {
+	const struct unwind_table	*table;
+	unsigned long			start;
+	unsigned long			size;
+	unsigned long			offset;
+	const struct unwind_table	*own;
+};
 
 /**
  * struct sframe_cursor - the table that a walk used last
@@ -16,26 +31,22 @@
  * @size:	Number of mapped bytes from @start on that @table covers; 0 if the cursor has
  *		no table.
  * @offset:	Offset of @start in the code of @table.
+ * @gap:	The addresses around the last one that no table covered.
  * @own:	The table to ask where @table has no row, or one without unwind information; or
  *		NULL.
- * @found:	All of these.
- * @before:	The same of the table that the walk used before, as stacks alternate between two
- *		objects.
- * @gap:	The addresses around the last one that no table covered.
+ * @before:	The table that the walk used before, as stacks alternate between two objects.
  * @look:	First instruction that the walk has met in a file that is not known, or whose
  *		rows are not loaded; else 0.
  */
 struct sframe_cursor {
-	struct_group_tagged(sframe_found, found,
-			    const struct unwind_table	*table;
-			    unsigned long		start;
-			    unsigned long		size;
-			    unsigned long		offset;
-			    const struct unwind_table	*own;
-	);
-	struct sframe_found	before;
-	struct unwind_range	gap;
-	unsigned long		look;
+	const struct unwind_table	*table;
+	unsigned long			start;
+	unsigned long			size;
+	unsigned long			offset;
+	struct unwind_range		gap;
+	const struct unwind_table	*own;
+	struct sframe_found		before;
+	unsigned long			look;
 };
 
 /* Forget the tables, which may be freed where RCU is not held. */

@@ -69,9 +69,6 @@ static inline void guard_rcu(void)
 #define this_cpu_inc(x)		((x)++)
 extern unsigned long jiffies;
 
-#define struct_group_tagged(tag, name, members...)			\
-	union { struct { members }; struct tag { members } name; }
-
 #define VM_EXEC			4
 struct vm_area_struct {
 	unsigned long	vm_start;
