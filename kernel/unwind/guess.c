@@ -64,6 +64,7 @@ struct unwind_user_record {
  * @walk: The walk.
  * @at: Address of an instruction.
  *
+ * Context: As the walk.
  * Return: the addresses around @at, or NULL.
  */
 const struct unwind_range *unwind_user_find_bare(const struct unwind_user_walk *walk,
@@ -82,6 +83,7 @@ const struct unwind_range *unwind_user_find_bare(const struct unwind_user_walk *
  * @walk: The walk, which has found no table for @at.
  * @at: Address of an instruction.
  *
+ * Context: As the walk.
  * Return: the addresses around @at in the walk's gap and its mapping of code, without the last
  * bytes of that; NULL if nothing is known but of @at.
  */

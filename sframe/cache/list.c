@@ -26,6 +26,7 @@
 #include "base/open_regular.h"
 #include "base/text.h"
 #include "cache/list.h"
+#include "cache/mapped.h"
 
 /* Somebody may rename without end. */
 #define MAX_TRIES	100
@@ -545,20 +546,12 @@ struct mapping {
 	uintmax_t	inode;
 };
 
-/* Some file systems of several devices or layers show different device numbers. */
-static bool is_mapped(const struct mapping *map, const struct stat *st)
-{
-	return st->st_ino == map->inode &&
-	       (st->st_dev == map->device || !major(st->st_dev) ||
-		!major(map->device));
-}
-
 static bool add_if_mapped(struct file_list *list, const struct mapping *map,
 			  const char *name)
 {
 	struct stat st;
 
-	if (stat(name, &st) || !is_mapped(map, &st))
+	if (stat(name, &st) || !mapped_is(st.st_dev, st.st_ino, map->device, map->inode))
 		return false;
 	add_found(list, name, &st, 0);
 	return true;

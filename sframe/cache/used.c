@@ -111,20 +111,20 @@ static void read_done(const struct job *job)
 	if (!job->signal)
 		return;
 	*reading = (struct reading){ };
-	/* Nothing will be removed, so wait for no other file of a server that is down. */
-	if (job->signal == SIGALRM)
+	/* Nothing will be removed then, so wait for no other file of a server that is down. */
+	if (job->signal == SIGALRM) {
 		pool_stop();
-	if (job->signal == SIGALRM)
 		snprintf(reading->error, sizeof(reading->error),
 			 "takes too long; allow more time by --timeout");
-	else if (job->signal == SIGSYS)
+	} else if (job->signal == SIGSYS) {
 		snprintf(reading->error, sizeof(reading->error), "%s", sandbox_error);
-	else if (job->signal > 0)
+	} else if (job->signal > 0) {
 		snprintf(reading->error, sizeof(reading->error), "%s ended the worker",
 			 strsignal(job->signal));
-	else
+	} else {
 		snprintf(reading->error, sizeof(reading->error),
 			 "the worker ended without a result");
+	}
 }
 
 static void add_key(struct search *search, const char *key)

@@ -193,7 +193,10 @@ static void set_cfa(struct run *run, u8 base, s64 offset)
 	run->now.cfa = CFA_REGISTER;
 }
 
-/* Whether the CFA is a register plus an offset, one of which may be replaced. */
+/*
+ * Whether the CFA is a register plus an offset, one of which may be replaced.  After an expression,
+ * it is unclear from here on.
+ */
 static bool can_change_cfa(struct run *run)
 {
 	if (run->now.cfa != CFA_REGISTER)

@@ -90,7 +90,6 @@ prune_keeps_what_is_used() {
 	has "$OUT/cache.out" "1 there already"
 }
 
-# The table of each layout stays as long as an object with this layout is there.
 # with_stopped_server DIR PROGRAM COMMAND...: run COMMAND while a process runs PROGRAM from DIR, which
 # is of a server that no longer answers.
 with_stopped_server() {
@@ -128,6 +127,7 @@ prune_waits_for_no_server() {
 	[ "$(table_files)" = "$tables" ]
 }
 
+# The table of each layout stays as long as an object with this layout is there.
 prune_tells_layouts_apart() {
 	local second third
 

@@ -4,4 +4,3 @@
 #define min(a, b)		min_t(__typeof__(a), a, b)
 #define max(a, b)		max_t(__typeof__(a), a, b)
 #define clamp_t(type, n, a, b)	min_t(type, max_t(type, n, a), b)
-#define swap(a, b)		({ __typeof__(a) _a = (a); (a) = (b); (b) = _a; })
