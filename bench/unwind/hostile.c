@@ -33,7 +33,7 @@
 #define TEXT_BYTES	(1 << 16)
 #define RING_SIZE	(64 * PERF_RING_PAGE)
 #define ROUNDS		20
-#define MAX_TEXTS	16
+#define MAX_TEXTS	32
 
 /*
  * push %rbp; mov %rsi, %rbp; mov $SYS_getppid, %eax; xchg %rsp, %rdi; syscall; xchg %rsp, %rdi;
@@ -222,6 +222,16 @@ static uint64_t *fill_by_table(uint64_t *stack, uint8_t **texts, unsigned int nr
 	return NULL;
 }
 
+/* Frames with plain rows of @nr tables in turn */
+static uint64_t *fill_by_tables(uint64_t *stack, uint8_t **texts, unsigned int nr)
+{
+	for (unsigned int i = 1; i < nr; i++)
+		add_plain_table(texts[i]);
+	for (unsigned int i = 0; i < FRAMES + 16; i++)
+		stack[2 * i + 1] = after_call(texts[i % nr], i % 64);
+	return NULL;
+}
+
 /* Each frame is @nr words, all addresses of code, of which only the last follows a call. */
 static uint64_t *fill_by_scan(uint64_t *stack, uint8_t **texts, unsigned int nr)
 {
@@ -303,6 +313,9 @@ static const struct walk {
 } walks[] = {
 	{ "ordinary", add_plain_table, fill_by_table },
 	{ "slow table", add_deep_table, fill_by_table },
+	{ "two tables in turn", add_plain_table, fill_by_tables, 2 },
+	{ "four tables in turn", add_plain_table, fill_by_tables, 4 },
+	{ "32 tables in turn", add_plain_table, fill_by_tables, MAX_TEXTS },
 	{ "scans, first word", NULL, fill_by_scan, 1 },
 	{ "scans, second word", NULL, fill_by_scan, 2 },
 	{ "scans, fourth word", NULL, fill_by_scan, 4 },
@@ -310,7 +323,8 @@ static const struct walk {
 	{ "direct calls", NULL, fill_by_call, .entry = 2 },
 	{ "frame pointers, two mappings", NULL, fill_by_records, 2 },
 	{ "frame pointers, three mappings", NULL, fill_by_records, 3 },
-	{ "frame pointers, 16 mappings", NULL, fill_by_records, MAX_TEXTS },
+	{ "frame pointers, 16 mappings", NULL, fill_by_records, 16 },
+	{ "frame pointers, 32 mappings", NULL, fill_by_records, MAX_TEXTS },
 	{ "frame pointers, code without rows", add_plain_table, fill_by_records_in_table },
 	{ "frame pointers between rows", NULL, fill_by_records_and_rows },
 };

@@ -241,7 +241,8 @@ static int file_no_rows(struct sframe_cursor *cursor, unsigned long first, unsig
 static int file_seek_part(struct sframe_cursor *cursor, const struct unwind_file *file, u64 offset,
 			  unsigned long ip, unsigned long first, unsigned long last)
 {
-	const struct unwind_table *rows;
+	const struct unwind_table *rows, *own;
+	struct sframe_found *found;
 	unsigned long before;
 	unsigned int i;
 
@@ -251,7 +252,7 @@ static int file_seek_part(struct sframe_cursor *cursor, const struct unwind_file
 	/* Other code of the mapping may have rows. */
 	if (i == file->nr_parts)
 		return file_no_rows(cursor, ip, ip, file->state ? -ENXIO : -ENOENT);
-	rows = file_rows(file, i, &cursor->own);
+	rows = file_rows(file, i, &own);
 	if (!rows && file->nr_parts > 1)
 		return file_no_rows(cursor, ip, ip, -ENXIO);
 	if (!rows)
@@ -261,10 +262,12 @@ static int file_seek_part(struct sframe_cursor *cursor, const struct unwind_file
 		return file_no_rows(cursor, ip, ip, -ENOENT);
 	/* The mapping may begin amid the part, or the part amid the mapping. */
 	before = min_t(u64, offset, ip - first);
-	cursor->table = rows;
-	cursor->start = ip - before;
-	cursor->offset = offset - before;
-	cursor->size = min_t(u64, last - cursor->start + 1, rows->text_size - cursor->offset);
+	found = sframe_replace(cursor);
+	found->table = rows;
+	found->start = ip - before;
+	found->offset = offset - before;
+	found->size = min_t(u64, last - found->start + 1, rows->text_size - found->offset);
+	found->own = own;
 	return 0;
 }
 
@@ -285,7 +288,8 @@ static bool file_mapping_is_stable(const struct vm_area_struct *vma, const struc
 
 /**
  * unwind_file_seek() - find the table of the file that is mapped at an instruction
- * @cursor: Without a table.  Set to the table; on failure, its gap is set to what has no table.
+ * @cursor: Uses the table from now on; on failure, its gap is set to what has no table.  Its text,
+ *	which is empty, is set to the mapping if that is executable.
  * @ip: Address of the instruction; for a caller, the return address minus one.
  * @first: First of the addresses around @ip that have no table other than that of a file.
  * @last: Last of these addresses.
@@ -308,6 +312,8 @@ int unwind_file_seek(struct sframe_cursor *cursor, unsigned long ip, unsigned lo
 		return file_no_rows(cursor, first, last, -ENXIO);
 	if (!file_mapping_is_stable(vma, &mas, &offset))
 		return file_no_rows(cursor, ip, ip, -ENXIO);
+	if (READ_ONCE(vma->vm_flags) & VM_EXEC)
+		cursor->text = (struct unwind_range){ mas.index, mas.last - mas.index + 1 };
 	file = file_use(cursor, ip, vma);
 	if (!file || !file->nr_parts)
 		return file_no_rows(cursor, first, last, -ENXIO);

@@ -70,11 +70,12 @@ struct unwind_user_record {
 const struct unwind_range *unwind_user_find_bare(const struct unwind_user_walk *walk,
 						 unsigned long at)
 {
-	unsigned int i;
+	const struct unwind_range *bare = walk->bare;
+	const struct unwind_range *end = bare + min(walk->met_bare, UNWIND_USER_BARE);
 
-	for (i = 0; i < ARRAY_SIZE(walk->bare); i++)
-		if (unwind_in_range(&walk->bare[i], at))
-			return &walk->bare[i];
+	for (; bare < end; bare++)
+		if (unwind_in_range(bare, at))
+			return bare;
 	return NULL;
 }
 
@@ -90,7 +91,7 @@ const struct unwind_range *unwind_user_find_bare(const struct unwind_user_walk *
 const struct unwind_range *unwind_user_add_bare(struct unwind_user_walk *walk, unsigned long at)
 {
 	const struct unwind_range *gap = &walk->tables.gap, *mapping = walk->code;
-	struct unwind_range *bare = &walk->bare[walk->next_bare % ARRAY_SIZE(walk->bare)];
+	struct unwind_range *bare = &walk->bare[walk->met_bare % UNWIND_USER_BARE];
 	unsigned long start = max(gap->start, mapping->start);
 	unsigned long end = min(gap->start + gap->size,
 				mapping->start + mapping->size - UNWIND_USER_SPARE);
@@ -98,7 +99,7 @@ const struct unwind_range *unwind_user_add_bare(struct unwind_user_walk *walk, u
 	if (gap->size == 1 || mapping->size < UNWIND_USER_SPARE || at < start || at >= end)
 		return NULL;
 	*bare = (struct unwind_range){ start, end - start };
-	walk->next_bare++;
+	walk->met_bare++;
 	return bare;
 }
 
@@ -167,9 +168,13 @@ static bool unwind_user_read_record(const struct unwind_user_walk *walk, unsigne
 static bool unwind_user_is_sigreturn_at(struct unwind_user_walk *walk, unsigned long start)
 {
 	u8 code[ARCH_UNWIND_SIGRETURN_LEN];
+	u64 word;
 
+	/* The first word tells nearly all other code. */
 	return unwind_is_code(walk->code, start) &&
 	       unwind_is_code(walk->code, start + sizeof(code) - 1) &&
+	       unwind_read_resident(&word, start, sizeof(word)) &&
+	       word == ARCH_UNWIND_SIGRETURN_WORD &&
 	       unwind_read_resident(code, start, sizeof(code)) &&
 	       !memcmp(code, ARCH_UNWIND_SIGRETURN_CODE, sizeof(code));
 }
@@ -601,11 +606,14 @@ static bool unwind_user_is_bare(struct unwind_user_walk *walk, struct unwind_ran
 	if (!sframe_is_at(tables, at))
 		known = unwind_user_find_bare(walk, at);
 	if (!known) {
+		if (at >= TASK_SIZE_MAX)
+			return false;
+		if (!sframe_is_at(tables, at) && !sframe_is_in_gap(tables, at) &&
+		    !sframe_recall(tables, at))
+			unwind_user_search(walk, at);
 		if (!unwind_is_code(walk->code, at) ||
 		    !unwind_in_range(walk->code, at + UNWIND_USER_SPARE))
 			return false;
-		if (!sframe_is_at(tables, at) && !sframe_is_in_gap(tables, at))
-			sframe_seek(tables, at);
 		if (sframe_is_at(tables, at))
 			return !sframe_has_row(tables, at);
 		known = unwind_user_add_bare(walk, at);

@@ -427,7 +427,24 @@ void __sframe_exit_mm(struct mm_struct *mm)
 	mm->sframe = NULL;
 }
 
-/* Set @cursor to the table of @section, which covers @ip. */
+/**
+ * sframe_replace() - make place for a table that a cursor uses from now on
+ * @cursor: The cursor; forgets the table that it has known for longest, but not that which it used
+ *	last.
+ *
+ * Context: As sframe_seek().
+ * Return: the place, which the caller has to fill.
+ */
+struct sframe_found *sframe_replace(struct sframe_cursor *cursor)
+{
+	if (cursor->next == cursor->now)
+		cursor->next = (cursor->next + 1) % SFRAME_FOUND;
+	cursor->now = cursor->next;
+	cursor->next = (cursor->next + 1) % SFRAME_FOUND;
+	return &cursor->found[cursor->now];
+}
+
+/* Have @cursor use the table of @section, which covers @ip. */
 static int sframe_use_section(struct sframe_cursor *cursor, const struct sframe_section *section,
 			      unsigned long ip)
 {
@@ -435,50 +452,35 @@ static int sframe_use_section(struct sframe_cursor *cursor, const struct sframe_
 
 	if (ip - section->start >= size)
 		return -ENOENT;
-	cursor->table = section->table;
-	cursor->start = section->start;
-	cursor->size = size;
-	cursor->offset = 0;
+	*sframe_replace(cursor) = (struct sframe_found){
+		.table = section->table,
+		.start = section->start,
+		.size = size,
+	};
 	return 0;
 }
 
-/* Remember the table of @cursor, if it has one, as the one before. */
-static void sframe_remember(struct sframe_cursor *cursor)
-{
-	if (cursor->size)
-		cursor->before = (struct sframe_found){
-			cursor->table, cursor->start, cursor->size, cursor->offset, cursor->own,
-		};
-}
-
-/* Go back to the table before, if it covers @ip, and remember that of @cursor in its place. */
-static bool sframe_go_back(struct sframe_cursor *cursor, unsigned long ip)
-{
-	const struct sframe_found before = cursor->before;
-
-	if (ip - before.start >= before.size)
-		return false;
-	sframe_remember(cursor);
-	cursor->table = before.table;
-	cursor->start = before.start;
-	cursor->size = before.size;
-	cursor->offset = before.offset;
-	cursor->own = before.own;
-	return true;
-}
-
-/* Do what sframe_seek() does, for an @ip that the table before does not cover. */
-static noinline int sframe_search(struct sframe_cursor *cursor, unsigned long ip)
+/**
+ * sframe_seek() - find the table for an instruction of the current process
+ * @cursor: Uses the table from now on.  On failure, it goes on using the one that it has, and its
+ *	gap contains @ip if no table does.  Its text is set as well.
+ * @ip: Address of the instruction; for a caller, the return address minus one.  sframe_recall()
+ *	has not found it.
+ *
+ * Context: Any task that has an mm, in any context, NMI included.  The caller holds RCU as long
+ * as it uses @cursor.
+ * Return: 0; -ENXIO if no table covers @ip; -ENOENT if @ip is mapped, but outside the code of
+ * its table.
+ */
+int sframe_seek(struct sframe_cursor *cursor, unsigned long ip)
 {
 	unsigned long first = 0, last = ULONG_MAX;
 	const struct sframe_section *section;
 	struct sframe_registry *index;
 
-	sframe_remember(cursor);
+	cursor->text.size = 0;
 	/* Pairs with sframe_get_registry(). */
 	index = smp_load_acquire(&current->mm->sframe);
-	cursor->size = 0;
-	cursor->own = NULL;
 	if (unlikely(index)) {
 		MA_STATE(mas, &index->by_text, ip, ip);
 
@@ -492,36 +494,19 @@ static noinline int sframe_search(struct sframe_cursor *cursor, unsigned long ip
 }
 
 /**
- * sframe_seek() - find the table for an instruction of the current process
- * @cursor: Set to the table.  On failure, its gap contains @ip if no table does, and it may have
- *	no table.
- * @ip: Address of the instruction; for a caller, the return address minus one.
- *
- * Context: Any task that has an mm, in any context, NMI included.  The caller holds RCU as long
- * as it uses @cursor.
- * Return: 0; -ENXIO if no table covers @ip; -ENOENT if @ip is mapped, but outside the code of
- * its table.
- */
-int sframe_seek(struct sframe_cursor *cursor, unsigned long ip)
-{
-	return sframe_go_back(cursor, ip) ? 0 : sframe_search(cursor, ip);
-}
-
-/**
  * sframe_find_own() - ask the object's own table as well
- * @cursor: A cursor that has one.
+ * @found: The table of a cursor; has one of the object.
  * @at: Offset of the instruction in the code of both tables.
- * @row: The row of @cursor's table, which is an error or not from unwind information; set to that
- *	of the object's own table if that is better.
+ * @row: The row of @found, which is an error or not from unwind information; set to that of the
+ *	object's own table if that is better.
  *
- * Context: As sframe_find(), which is the only caller.
+ * Context: As sframe_row(), which is the only caller.
  */
-void sframe_find_own(const struct sframe_cursor *cursor, unsigned long at,
-		     struct sframe_row *row)
+void sframe_find_own(const struct sframe_found *found, unsigned long at, struct sframe_row *row)
 {
 	struct sframe_row own;
 
-	unwind_table_find(cursor->own, at, &own);
+	unwind_table_find(found->own, at, &own);
 	if (row->error || !own.error)
 		*row = own;
 }

@@ -333,27 +333,63 @@ static int unwind_user_apply(struct unwind_user_walk *walk, const struct sframe_
 	return 0;
 }
 
-static int unwind_user_find_row_rcu(struct unwind_user_walk *walk, unsigned long ip,
-				    struct sframe_row *row)
+/* Search for the table for @at, and remember its mapping of code if the search has found that. */
+int unwind_user_search(struct unwind_user_walk *walk, unsigned long at)
 {
-	guard(rcu)();
-	sframe_forget(&walk->tables);
-	return sframe_find(&walk->tables, ip, row);
+	int ret = sframe_seek(&walk->tables, at);
+
+	if (ret && unwind_in_range(&walk->tables.text, at) && !unwind_in_range(walk->code, at)) {
+		walk->code[1] = walk->code[0];
+		walk->code[0] = walk->tables.text;
+	}
+	return ret;
 }
 
-/* Find the row for @ip.  Returns 0, or an error of sframe_find(). */
-int unwind_user_find_row(struct unwind_user_walk *walk, unsigned long ip, struct sframe_row *row)
+static noinline int unwind_user_seek_other(struct unwind_user_walk *walk, unsigned long at)
 {
 	int ret;
 
-	if (sframe_is_in_gap(&walk->tables, ip) ||
-	    (!sframe_is_at(&walk->tables, ip) && unwind_user_find_bare(walk, ip)))
+	if (unwind_user_find_bare(walk, at))
 		return -ENXIO;
-	ret = walk->resident ? sframe_find(&walk->tables, ip, row) :
-			       unwind_user_find_row_rcu(walk, ip, row);
+	ret = unwind_user_search(walk, at);
 	if (ret == -ENXIO)
-		unwind_user_add_bare(walk, ip);
+		unwind_user_add_bare(walk, at);
 	return ret;
+}
+
+/* Find the table for @at, unless the walk knows that there is none.  Returns as sframe_seek(). */
+static __always_inline int unwind_user_seek(struct unwind_user_walk *walk, unsigned long at)
+{
+	if (sframe_is_at(&walk->tables, at))
+		return 0;
+	if (sframe_is_in_gap(&walk->tables, at))
+		return -ENXIO;
+	if (sframe_recall(&walk->tables, at))
+		return 0;
+	return unwind_user_seek_other(walk, at);
+}
+
+static int unwind_user_get_row(struct unwind_user_walk *walk, unsigned long ip,
+			       struct sframe_row *row)
+{
+	int ret = unwind_user_seek(walk, ip);
+
+	return ret ?: sframe_row(&walk->tables, ip, row);
+}
+
+static int unwind_user_get_row_rcu(struct unwind_user_walk *walk, unsigned long ip,
+				   struct sframe_row *row)
+{
+	guard(rcu)();
+	sframe_forget(&walk->tables);
+	return unwind_user_get_row(walk, ip, row);
+}
+
+/* Find the row for @ip.  Returns 0, or an error of sframe_seek() or sframe_row(). */
+int unwind_user_find_row(struct unwind_user_walk *walk, unsigned long ip, struct sframe_row *row)
+{
+	return walk->resident ? unwind_user_get_row(walk, ip, row) :
+				unwind_user_get_row_rcu(walk, ip, row);
 }
 
 /*
@@ -419,13 +455,13 @@ static unsigned long unwind_user_true_ip(unsigned long ip)
  * @ip:		Instruction pointer, as in struct unwind_user_walk.
  * @sp:		Stack pointer.
  * @fp:		Frame pointer register.
- * @tables:	Cursor of the walk.
+ * @found:	The table of its code.
  */
 struct unwind_user_frame {
 	unsigned long		ip;
 	unsigned long		sp;
 	unsigned long		fp;
-	struct sframe_cursor	*tables;
+	const struct sframe_found *found;
 };
 
 static __always_inline void unwind_user_set_frame(struct unwind_user_frame *frame,
@@ -516,7 +552,7 @@ static __always_inline bool unwind_user_row_caller(struct unwind_user_frame *fra
 						limit);
 	}
 	/* Read here, as in the loop it would take a register that is seldom needed. */
-	row = unwind_table_numbered(READ_ONCE(from->tables)->table, rule);
+	row = unwind_table_numbered(READ_ONCE(from->found)->table, rule);
 	if (!row->plain)
 		return unwind_user_direct_caller(frame, row, limit);
 	base = row->cfa.base == SFRAME_BASE_FP ? frame->fp : frame->sp;
@@ -532,11 +568,11 @@ static noinline u64 *unwind_user_walk_table(struct unwind_user_frame *from, unsi
 					    u64 *entry, u64 *const end)
 {
 	/* Memory that the compiler knows nobody else writes, and registers */
-	const struct sframe_cursor cursor = *from->tables;
-	const struct unwind_table_row *rows = cursor.table->rows;
-	const u32 *index = cursor.table->index, shift = cursor.table->shift;
-	const unsigned long after = cursor.start + 1;
-	unsigned long offset = at - cursor.start, limit = TASK_SIZE_MAX;
+	const struct sframe_found found = *from->found;
+	const struct unwind_table_row *rows = found.table->rows;
+	const u32 *index = found.table->index, shift = found.table->shift;
+	const unsigned long after = found.start + 1;
+	unsigned long offset = at - found.start, limit = TASK_SIZE_MAX;
 	struct unwind_user_frame frame = *from;
 	u32 rule;
 
@@ -553,10 +589,10 @@ static noinline u64 *unwind_user_walk_table(struct unwind_user_frame *from, unsi
 		return entry;
 	while (entry < end) {
 		/* 0 if it is not in the table, in speculation, too, or the first byte of that. */
-		offset = array_index_nospec(offset, cursor.size);
+		offset = array_index_nospec(offset, found.size);
 		if (!offset)
 			break;
-		rule = unwind_table_rule(rows, index, shift, cursor.offset + offset);
+		rule = unwind_table_rule(rows, index, shift, found.offset + offset);
 		*entry = frame.ip;
 		if (!unwind_user_row_caller(&frame, from, rule, limit))
 			break;
@@ -576,7 +612,7 @@ static noinline u64 *unwind_user_walk_table(struct unwind_user_frame *from, unsi
 static noinline void unwind_user_walk_rows(struct unwind_user_walk *walk,
 					   struct unwind_user_trace *trace)
 {
-	struct unwind_user_frame frame = { walk->ip, walk->sp, walk->fp, &walk->tables };
+	struct unwind_user_frame frame = { walk->ip, walk->sp, walk->fp };
 	u64 *entry = trace->entries + trace->nr, *before;
 	u64 *const end = trace->entries + trace->max;
 	unsigned long at = walk->ip - !walk->exact;
@@ -585,9 +621,9 @@ static noinline void unwind_user_walk_rows(struct unwind_user_walk *walk,
 	    walk->word != sizeof(u64) || unwind_user_has_uretprobes())
 		return;
 	do {
-		if (!sframe_is_at(&walk->tables, at) &&
-		    (sframe_is_in_gap(&walk->tables, at) || sframe_seek(&walk->tables, at)))
+		if (unwind_user_seek(walk, at))
 			break;
+		frame.found = &walk->tables.found[walk->tables.now];
 		before = entry;
 		entry = unwind_user_walk_table(&frame, at, entry, end);
 		if (entry > before)
@@ -714,6 +750,8 @@ static void unwind_user_walk_resident(struct unwind_user_walk *walk,
 static unsigned long unwind_user_once(struct unwind_user_trace *trace, struct pt_regs *regs,
 				      enum unwind_user_access access)
 {
+	/* Not cleared in each sample */
+	struct unwind_range bare[UNWIND_USER_BARE] __uninitialized;
 	struct unwind_user_walk walk = {
 		.ip = unwind_user_true_ip(instruction_pointer(regs)),
 		.sp = user_stack_pointer(regs),
@@ -723,6 +761,7 @@ static unsigned long unwind_user_once(struct unwind_user_trace *trace, struct pt
 		.word = arch_unwind_user_word(regs),
 		.regs = regs,
 		.own = true,
+		.bare = bare,
 		.leaf_fp = arch_unwind_user_register(regs, ARCH_SFRAME_FP),
 	};
 

@@ -17,6 +17,8 @@
 #define UNWIND_USER_SWITCHES	8
 /* Number of steps by rows after a scan whose return addresses the walk checks */
 #define UNWIND_USER_CHECKED	16
+/* Number of ranges of code without tables that a walk remembers */
+#define UNWIND_USER_BARE	16
 
 /**
  * struct unwind_user_walk - the state of a walk
@@ -43,11 +45,12 @@
  * @not_plain:	A row led to no code, so check each step.
  * @slow:	Number of steps by rows since unwind_user_walk_rows() has stored a frame, or
  *		since a plain or direct row showed that it is worth trying again.
- * @tables:	The table of the last frame's code.  Its content is valid under RCU.
+ * @tables:	The tables of the last frames' code.  Their content is valid under RCU.
  * @code:	The mapping of code that contained the address that was checked last, and the one
  *		before.
- * @bare:	Code without tables that the walk has met lately, in mappings of code.
- * @next_bare:	Number of ranges that were put there, one after the other.
+ * @bare:	The last UNWIND_USER_BARE ranges of code without tables that the walk has met, each
+ *		in a mapping of code.
+ * @met_bare:	Number of ranges that were put there, one after the other.
  * @stack:	The mapping that contained the stack pointer when that was needed last.
  * @no_table:	No table covers the frame that was looked up last.
  * @switches:	Number of steps that lowered the stack pointer, except across signal frames.
@@ -83,8 +86,8 @@ struct unwind_user_walk {
 	unsigned int		slow;
 	struct sframe_cursor	tables;
 	struct unwind_range	code[2];
-	struct unwind_range	bare[8];
-	u8			next_bare;
+	struct unwind_range	*bare;
+	unsigned int		met_bare;
 	struct unwind_range	stack;
 	bool			no_table;
 	u8			switches;
@@ -156,6 +159,7 @@ unsigned long unwind_user_true_return(unsigned long ip, unsigned long slot);
 void unwind_user_step(struct unwind_user_walk *walk, unsigned long ip, unsigned long sp,
 		      unsigned long fp);
 bool unwind_user_leave_trampoline(struct unwind_user_walk *walk);
+int unwind_user_search(struct unwind_user_walk *walk, unsigned long at);
 int unwind_user_find_row(struct unwind_user_walk *walk, unsigned long ip, struct sframe_row *row);
 
 /* guess.c */

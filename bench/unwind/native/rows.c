@@ -49,8 +49,7 @@ struct vm_area_struct *mtree_load(struct maple_tree *tree, unsigned long addr)
 }
 
 /* No cursor has an object's own table here. */
-void sframe_find_own(const struct sframe_cursor *cursor, unsigned long at,
-		     struct sframe_row *row)
+void sframe_find_own(const struct sframe_found *found, unsigned long at, struct sframe_row *row)
 {
 }
 
@@ -67,10 +66,10 @@ int sframe_seek(struct sframe_cursor *cursor, unsigned long ip)
 		} else if (ip - table->start >= table->size) {
 			low = middle + 1;
 		} else {
-			cursor->table = table->rows;
-			cursor->start = table->start;
-			cursor->size = table->size;
-			cursor->offset = table->offset;
+			cursor->now = cursor->next++ % SFRAME_FOUND;
+			cursor->found[cursor->now] = (struct sframe_found){
+				table->rows, table->start, table->size, table->offset,
+			};
 			return 0;
 		}
 	}

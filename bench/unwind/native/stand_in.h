@@ -24,6 +24,7 @@
 
 #define __user
 #define __init
+#define __uninitialized
 #undef __always_inline
 #define __always_inline		inline __attribute__((always_inline))
 #define READ_ONCE(x)		(*(const volatile __typeof__(x) *)&(x))

@@ -157,7 +157,7 @@ static void file_test_expect_at(struct kunit *test, unsigned long ip, const char
 	int found, found_cfa = 0;
 
 	scoped_guard(rcu) {
-		found = sframe_find(&cursor, ip, &row);
+		found = sframe_test_find(&cursor, ip, &row);
 		if (!found)
 			found_cfa = row.cfa.offset;
 	}
@@ -189,7 +189,7 @@ static void file_test_expect_not_due(struct kunit *test, const char *when, unsig
 	int found;
 
 	scoped_guard(rcu)
-		found = sframe_find(&cursor, t->text + LEAF, &row);
+		found = sframe_test_find(&cursor, t->text + LEAF, &row);
 	KUNIT_EXPECT_EQ_MSG(test, found, -ENXIO, "%s", when);
 	/* The host of a guest may have stopped it for that long. */
 	if (time_before(jiffies, since + MIN_AGAIN))
@@ -204,8 +204,8 @@ static size_t file_test_rows_size(struct kunit *test)
 	size_t size = 0;
 
 	scoped_guard(rcu)
-		if (!sframe_find(&cursor, t->text + LEAF, &row))
-			size = cursor.table->size;
+		if (!sframe_test_find(&cursor, t->text + LEAF, &row))
+			size = cursor.found[cursor.now].table->size;
 	return size;
 }
 

@@ -292,7 +292,7 @@ static void guess_follows_return_addresses_that_were_pushed(struct kunit *test)
 }
 
 #define GUESS_RECORDS	400
-#define GUESS_MAPPINGS	10
+#define GUESS_MAPPINGS	(UNWIND_USER_BARE + 2)
 
 /*
  * Write @nr frame records to the stack, with code in @nr_code mappings in turn, and one more that

@@ -540,48 +540,81 @@ static void sframe_test_find_at(struct kunit *test, struct sframe_cursor *cursor
 	struct sframe_row row;
 
 	guard(rcu)();
-	KUNIT_EXPECT_EQ(test, sframe_find(cursor, ip, &row), 0);
-	KUNIT_EXPECT_EQ(test, cursor->start, start);
+	KUNIT_EXPECT_EQ(test, sframe_test_find(cursor, ip, &row), 0);
+	KUNIT_EXPECT_EQ(test, cursor->found[cursor->now].start, start);
 	KUNIT_EXPECT_EQ(test, row.cfa.offset, 16);
 }
 
-/* Stacks alternate between objects.  Both tables stay until the cursor has forgotten them. */
-static void sframe_walk_remembers_two_tables(struct kunit *test)
+/* Register a copy of the test's table for text of its own. */
+static struct sframe_region sframe_test_add_other(struct kunit *test)
 {
 	struct sframe_test *t = test->priv;
 	struct sframe_region other = t->region;
-	struct sframe_cursor cursor = {};
-	struct sframe_row row;
 
 	other.text_start = sframe_test_map(test, PROT_READ | PROT_WRITE | PROT_EXEC);
 	other.sframe_start = sframe_test_map(test, PROT_READ | PROT_WRITE);
 	sframe_build_finish(&t->build, other.sframe_start, other.text_start);
 	sframe_test_write(test, other.sframe_start, t->build.bytes, t->build.len);
-	sframe_test_register(test);
 	KUNIT_ASSERT_EQ(test, sframe_test_add(test, &other), 0);
+	return other;
+}
 
+/* Stacks alternate between objects.  All tables stay until the cursor has forgotten them. */
+static void sframe_walk_remembers_tables(struct kunit *test)
+{
+	struct sframe_test *t = test->priv;
+	struct sframe_cursor cursor = {};
+	struct sframe_region other;
+	struct sframe_row row;
+	unsigned int next;
+
+	sframe_test_register(test);
+	other = sframe_test_add_other(test);
 	sframe_test_find_at(test, &cursor, t->text + MIDDLE, t->text);
-	KUNIT_EXPECT_EQ(test, cursor.before.size, 0);
 	sframe_test_find_at(test, &cursor, other.text_start + MIDDLE, other.text_start);
-	KUNIT_EXPECT_EQ(test, cursor.before.start, t->text);
-	sframe_test_find_at(test, &cursor, t->text + MIDDLE, t->text);
-	KUNIT_EXPECT_EQ(test, cursor.before.start, other.text_start);
-	/* Where there is no table, the last one is remembered. */
+	next = cursor.next;
+	/* A search that fails replaces no table. */
 	scoped_guard(rcu)
-		KUNIT_EXPECT_EQ(test, sframe_find(&cursor, t->stack, &row), -ENXIO);
-	KUNIT_EXPECT_EQ(test, cursor.before.start, t->text);
+		KUNIT_EXPECT_EQ(test, sframe_test_find(&cursor, t->stack, &row), -ENXIO);
 	sframe_test_find_at(test, &cursor, t->text + MIDDLE, t->text);
-
 	sframe_test_find_at(test, &cursor, other.text_start + MIDDLE, other.text_start);
+	KUNIT_EXPECT_EQ(test, cursor.next, next);
+
 	sframe_forget(&cursor);
 	KUNIT_EXPECT_EQ(test, sframe_prctl_remove(sframe_test_put(test, &t->region),
 						  sizeof(t->region)), 0);
 	scoped_guard(rcu)
-		KUNIT_EXPECT_EQ(test, sframe_find(&cursor, t->text + MIDDLE, &row), -ENXIO);
+		KUNIT_EXPECT_EQ(test, sframe_test_find(&cursor, t->text + MIDDLE, &row), -ENXIO);
 	sframe_test_find_at(test, &cursor, other.text_start + MIDDLE, other.text_start);
 }
 
-/* Look up the row of @ip, an offset in the text.  Returns the result of sframe_find(). */
+/* One table more than a cursor remembers */
+static void sframe_walk_forgets_the_table_that_it_met_first(struct kunit *test)
+{
+	unsigned long texts[SFRAME_FOUND + 1];
+	struct sframe_cursor cursor = {};
+	unsigned int i, next;
+
+	for (i = 0; i < ARRAY_SIZE(texts); i++) {
+		texts[i] = sframe_test_add_other(test).text_start;
+		sframe_test_find_at(test, &cursor, texts[i] + MIDDLE, texts[i]);
+	}
+	next = cursor.next;
+	for (i = 1; i < ARRAY_SIZE(texts); i++) {
+		sframe_test_find_at(test, &cursor, texts[i] + MIDDLE, texts[i]);
+		KUNIT_EXPECT_EQ_MSG(test, cursor.next, next, "table %u", i);
+	}
+	/* The next in turn is the one that the cursor used last, so another one is forgotten. */
+	sframe_test_find_at(test, &cursor, texts[1] + MIDDLE, texts[1]);
+	KUNIT_EXPECT_EQ(test, cursor.now, next);
+	sframe_test_find_at(test, &cursor, texts[0] + MIDDLE, texts[0]);
+	KUNIT_EXPECT_EQ(test, cursor.now, (next + 1) % SFRAME_FOUND);
+	sframe_forget(&cursor);
+	for (i = 0; i < SFRAME_FOUND; i++)
+		KUNIT_EXPECT_EQ_MSG(test, cursor.found[i].size, 0, "table %u", i);
+}
+
+/* Look up the row of @ip, an offset in the text.  Returns the result of sframe_test_find(). */
 static int sframe_test_lookup(struct kunit *test, unsigned long ip)
 {
 	struct sframe_test *t = test->priv;
@@ -589,7 +622,7 @@ static int sframe_test_lookup(struct kunit *test, unsigned long ip)
 	struct sframe_row row;
 
 	guard(rcu)();
-	return sframe_find(&cursor, t->text + ip, &row);
+	return sframe_test_find(&cursor, t->text + ip, &row);
 }
 
 static void sframe_register_refuses_bad_regions(struct kunit *test)
@@ -741,7 +774,8 @@ static struct kunit_case sframe_cases[] = {
 	KUNIT_CASE(sframe_walk_stops_at_memory_that_is_not_there),
 	KUNIT_CASE(sframe_walk_stops_when_there_is_no_more_room),
 	KUNIT_CASE(sframe_walk_with_faults_disabled),
-	KUNIT_CASE(sframe_walk_remembers_two_tables),
+	KUNIT_CASE(sframe_walk_remembers_tables),
+	KUNIT_CASE(sframe_walk_forgets_the_table_that_it_met_first),
 	KUNIT_CASE(sframe_rows_go_with_their_table),
 	KUNIT_CASE(sframe_walk_goes_on_above_a_function_without_rows),
 	KUNIT_CASE(sframe_register_refuses_bad_regions),

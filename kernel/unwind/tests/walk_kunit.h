@@ -148,6 +148,15 @@ static inline void sframe_test_register(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, sframe_test_add(test, &t->region), 0);
 }
 
+/* Find the row for @ip with @cursor.  Returns 0, or an error of sframe_seek() or sframe_row(). */
+static inline int sframe_test_find(struct sframe_cursor *cursor, unsigned long ip,
+				   struct sframe_row *row)
+{
+	int ret = sframe_recall(cursor, ip) ? 0 : sframe_seek(cursor, ip);
+
+	return ret ?: sframe_row(cursor, ip, row);
+}
+
 /* Walk from @ip (an offset in the text) with @sp and @fp (offsets in the stack). */
 static inline void sframe_test_walk(struct kunit *test, struct unwind_user_trace *trace,
 				    unsigned long ip, unsigned long sp, long fp)
