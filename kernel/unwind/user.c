@@ -409,6 +409,21 @@ static noinline bool unwind_user_refuted(struct unwind_user_walk *walk,
 						       UNWIND_USER_CORRUPT);
 }
 
+/*
+ * Code that keeps its frame in a register calls a function that saves it: the row of the call's
+ * last byte leads by what is saved, that of its other bytes by the register.  What is below the
+ * stack pointer of the innermost frame is not saved yet, or not any more.  Set @row accordingly.
+ */
+static void unwind_user_check_saved(struct unwind_user_walk *walk, struct sframe_row *row)
+{
+	struct sframe_row call;
+
+	if (row->followed && row->cfa.base == SFRAME_BASE_SP && row->cfa.deref && !walk->exact &&
+	    walk->sp + row->cfa.offset < walk->low &&
+	    !unwind_user_find_row(walk, walk->ip - 2, &call))
+		*row = call;
+}
+
 /* Go to the caller.  Returns false, with @walk->end set, if there is none. */
 static bool unwind_user_next(struct unwind_user_walk *walk)
 {
@@ -421,6 +436,7 @@ static bool unwind_user_next(struct unwind_user_walk *walk)
 	walk->slow = ret || ((row.plain || row.direct) && walk->slow >= UNWIND_USER_SLOW) ?
 		     0 : walk->slow + 1;
 	if (!ret) {
+		unwind_user_check_saved(walk, &row);
 		ret = unwind_user_apply(walk, &row);
 		if (ret != -EINVAL)
 			return !ret;

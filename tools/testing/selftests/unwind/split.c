@@ -23,6 +23,7 @@
 #define SYSCTL "/proc/sys/kernel/unwind_table_path"
 
 /* In the fourth byte of a function's attributes: see sframe_file.h */
+#define FLEXIBLE	0x01
 #define FOLLOWED	0x20
 /* Where the object's second function is in its code, a copy of the first */
 #define SECOND	64
@@ -189,6 +190,21 @@ static bool write_table(split_data *self, size_t size)
 	return write_bytes(self, &self->table, sizeof(self->table), size);
 }
 
+/* Give @table, of version 3, its header, and write it.  The functions end at @rows_at. */
+static bool write_as_version_3(split_data *self, void *table, size_t size, size_t rows_at)
+{
+	size_t header = offsetof(struct lying_table, start);
+
+	self->table.version = 3;
+	self->table.num_fdes = (rows_at - header) / 16;
+	self->table.freoff = rows_at - header;
+	self->table.fre_len = size - rows_at;
+	memcpy(table, &self->table, header);
+	self->head.format = 3;
+	self->head.table_size = size;
+	return write_bytes(self, table, size, SFRAME_FILE_TABLE + size);
+}
+
 /* Write a table of version 3 with the same rows for all of the code. */
 static bool write_version_3(split_data *self, uint8_t info2)
 {
@@ -209,14 +225,8 @@ static bool write_version_3(split_data *self, uint8_t info2)
 		.info2 = info2,
 	};
 
-	self->table.version = 3;
-	self->table.freoff = offsetof(typeof(table), num_rows) - sizeof(table.header);
-	self->table.fre_len = sizeof(table) - offsetof(typeof(table), num_rows);
-	memcpy(table.header, &self->table, sizeof(table.header));
 	memcpy(table.rows, lying_rows, sizeof(lying_rows));
-	self->head.format = 3;
-	self->head.table_size = sizeof(table);
-	return write_bytes(self, &table, sizeof(table), SFRAME_FILE_TABLE + sizeof(table));
+	return write_as_version_3(self, &table, sizeof(table), offsetof(typeof(table), num_rows));
 }
 
 #define WHOLE (SFRAME_FILE_TABLE + sizeof(struct lying_table))
@@ -840,6 +850,109 @@ TEST_F(split, of_followed_code_leaves_signals_alone)
 	finds(self);
 	EXPECT_EQ(1, leads_to(&self->map, after_call()));
 	EXPECT_TRUE(leads_through_trampoline(self));
+}
+
+/*
+ * Addresses its frame by RBX while it calls, and returns its return address.  What it calls has two
+ * instructions that may fault: before it saves RBX, and after it has changed that.
+ */
+static const uint8_t by_rbx[] = {
+	0x53,					/*  0	push %rbx */
+	0x48, 0x89, 0xe3,			/*  1	mov %rsp, %rbx */
+	0x48, 0x83, 0xec, 0x40,			/*  4	sub $64, %rsp */
+	/* Where RBX will be saved: this leads nowhere. */
+	0x48, 0xc7, 0x44, 0x24, 0xf0, 1, 0, 0, 0, /*  8	movq $1, -16(%rsp) */
+	0xe8, 9, 0, 0, 0,			/* 17	call 31 */
+	0x48, 0x8b, 0x43, 0x08,			/* 22	mov 8(%rbx), %rax */
+	0x48, 0x89, 0xdc,			/* 26	mov %rbx, %rsp */
+	0x5b,					/* 29	pop %rbx */
+	0xc3,					/* 30	ret */
+	0xc6, 0x07, 0x01,			/* 31	movb $1, (%rdi) */
+	0x53,					/* 34	push %rbx */
+	0x31, 0xdb,				/* 35	xor %ebx, %ebx */
+	0xc6, 0x06, 0x01,			/* 37	movb $1, (%rsi) */
+	0x5b,					/* 40	pop %rbx */
+	0xc3,					/* 41	ret */
+};
+
+#define BY_RBX_LAST	21	/* last byte of the call */
+#define BY_RBX_CALLEE	31
+#define BY_RBX_SAVED	37
+
+typedef uint64_t by_rbx_function(void *first, void *second);
+
+/* Attributes (number of rows, fourth byte) and rows of the functions in write_by_rbx() */
+static const uint8_t by_rbx_rows[] = {
+	2, 0, 0, 0, 0,				/*  0	as lying_rows */
+		0, 0x03, 8,
+		9, 0x03, 32,
+	1, 0, 0, FLEXIBLE, 0,			/* 11	CFA = rbx + 16 */
+		0, 0x04, 0x19, 16,
+	1, 0, 0, FLEXIBLE | FOLLOWED, 0,	/* 20	CFA = *(rsp - 16) + 16 */
+		0, 0x06, 0x3f, 0xf0, 16,
+	2, 0, 0, 0, 0,				/* 30	CFA = rsp + 8, rsp + 16 */
+		0, 0x03, 8,
+		4, 0x03, 16,
+};
+
+static bool write_by_rbx(split_data *self)
+{
+	const int second = SECOND - (int)PAGE;
+	struct {
+		uint8_t		header[offsetof(struct lying_table, start)];
+		struct {
+			int64_t		start;
+			uint32_t	size;
+			uint32_t	rows_at;
+		} __attribute__((packed)) functions[4];
+		uint8_t		rows[sizeof(by_rbx_rows)];
+	} __attribute__((packed)) table = {
+		.functions = {
+			{ -(int)PAGE, sizeof(lying_code), 0 },
+			{ second, BY_RBX_LAST, 11 },
+			{ second + BY_RBX_LAST, 1, 20 },
+			{ second + BY_RBX_CALLEE, sizeof(by_rbx) - BY_RBX_CALLEE, 30 },
+		},
+	};
+
+	memcpy(table.rows, by_rbx_rows, sizeof(by_rbx_rows));
+	self->head.flags = SFRAME_FILE_PRIVATE_RULES;
+	return write_as_version_3(self, &table, sizeof(table), offsetof(typeof(table), rows));
+}
+
+/* Whether the stack of the fault at @at, in the page @first or @second, leads to this function. */
+static keep bool leads_by_rbx(split_data *self, unsigned long at, void *first, void *second)
+{
+	uint64_t function = (uintptr_t)self->map.area + PAGE + SECOND, caller;
+	const struct unwind_record *record = &self->map.record;
+
+	madvise(self->map.fault, PAGE, MADV_DONTNEED);
+	unwind_perf_drain(&self->map.perf);
+	ioctl(self->map.perf.fd, PERF_EVENT_IOC_ENABLE, 0);
+	caller = ((by_rbx_function *)function)(first, second);
+	ioctl(self->map.perf.fd, PERF_EVENT_IOC_DISABLE, 0);
+	return unwind_perf_stack_at(&self->map.perf, function + at, &self->map.record) &&
+	       record->nr > 2 && record->ips[1] == function + BY_RBX_LAST + 1 &&
+	       record->ips[2] == caller;
+}
+
+/* Before the callee saves RBX, the row of the call's first bytes leads on, by the register. */
+TEST_F(split, of_followed_code_leads_by_what_a_callee_saves)
+{
+	uint8_t byte = 0;
+
+	close(self->fd);
+	self->headers.text.p_filesz = SECOND + sizeof(by_rbx);
+	self->headers.text.p_memsz = self->headers.text.p_filesz;
+	fill_table(self);
+	fill_index(self);
+	self->fd = write_object_with(&self->headers, &self->table, by_rbx, sizeof(by_rbx));
+	ASSERT_LE(0, self->fd);
+	ASSERT_TRUE(write_by_rbx(self));
+	ASSERT_TRUE(publish(self));
+	EXPECT_EQ(1, finds(self));
+	EXPECT_TRUE(leads_by_rbx(self, BY_RBX_SAVED, &byte, self->map.fault));
+	EXPECT_TRUE(leads_by_rbx(self, BY_RBX_CALLEE, self->map.fault, &byte));
 }
 
 /* Where both have a row, that of root counts. */
