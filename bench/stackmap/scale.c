@@ -17,7 +17,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -50,7 +49,7 @@ static double now(void)
 	return time.tv_sec * 1e9 + time.tv_nsec;
 }
 
-/* A system call of our own, as the C library has no table. */
+/* A system call of our own, as the C library keeps no frame pointers. */
 static __attribute__((noinline)) long enter_kernel(void)
 {
 	long number = SYS_getppid;
@@ -121,7 +120,7 @@ static double measure(enum kind what)
 	return best / nr_cpus;
 }
 
-/* Time of a system call of each CPU that the program @name adds, if any. */
+/* Time that the program @name adds to a system call of each CPU. */
 static double call(const char *path, const char *name, enum kind what, double without)
 {
 	struct bpf_object *object = bpf_object__open_file(path, NULL);

@@ -57,6 +57,12 @@ static inline void sframe_forget(struct sframe_cursor *cursor)
 		cursor->found[i].size = 0;
 }
 
+/* The table that @cursor used last. */
+static __always_inline const struct sframe_found *sframe_now(const struct sframe_cursor *cursor)
+{
+	return &cursor->found[cursor->now];
+}
+
 /* Whether no table covers @ip, as @cursor has found before. */
 static __always_inline bool sframe_is_in_gap(const struct sframe_cursor *cursor, unsigned long ip)
 {
@@ -71,7 +77,7 @@ void sframe_find_own(const struct sframe_found *found, unsigned long at, struct 
 /* Whether the table that @cursor used last covers @ip. */
 static __always_inline bool sframe_is_at(const struct sframe_cursor *cursor, unsigned long ip)
 {
-	const struct sframe_found *found = &cursor->found[cursor->now];
+	const struct sframe_found *found = sframe_now(cursor);
 
 	return likely(ip - found->start < found->size);
 }
@@ -105,7 +111,7 @@ static inline bool sframe_recall(struct sframe_cursor *cursor, unsigned long ip)
 static inline int sframe_row(const struct sframe_cursor *cursor, unsigned long ip,
 			     struct sframe_row *row)
 {
-	const struct sframe_found *found = &cursor->found[cursor->now];
+	const struct sframe_found *found = sframe_now(cursor);
 	unsigned long at;
 
 	/* User space chooses @ip, so it must not steer speculation beyond the table. */
@@ -119,7 +125,7 @@ static inline int sframe_row(const struct sframe_cursor *cursor, unsigned long i
 /* Whether @cursor, whose table covers @ip, has a row for it, or one that says: no rule. */
 static inline bool sframe_has_row(const struct sframe_cursor *cursor, unsigned long ip)
 {
-	const struct sframe_found *found = &cursor->found[cursor->now];
+	const struct sframe_found *found = sframe_now(cursor);
 	unsigned long at = found->offset + array_index_nospec(ip - found->start, found->size);
 	const struct unwind_table *table = found->table;
 	struct sframe_row own;

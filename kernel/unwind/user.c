@@ -639,7 +639,7 @@ static noinline void unwind_user_walk_rows(struct unwind_user_walk *walk,
 	do {
 		if (unwind_user_seek(walk, at))
 			break;
-		frame.found = &walk->tables.found[walk->tables.now];
+		frame.found = sframe_now(&walk->tables);
 		before = entry;
 		entry = unwind_user_walk_table(&frame, at, entry, end);
 		if (entry > before)

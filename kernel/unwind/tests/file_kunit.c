@@ -205,7 +205,7 @@ static size_t file_test_rows_size(struct kunit *test)
 
 	scoped_guard(rcu)
 		if (!sframe_test_find(&cursor, t->text + LEAF, &row))
-			size = cursor.found[cursor.now].table->size;
+			size = sframe_now(&cursor)->table->size;
 	return size;
 }
 

@@ -541,7 +541,7 @@ static void sframe_test_find_at(struct kunit *test, struct sframe_cursor *cursor
 
 	guard(rcu)();
 	KUNIT_EXPECT_EQ(test, sframe_test_find(cursor, ip, &row), 0);
-	KUNIT_EXPECT_EQ(test, cursor->found[cursor->now].start, start);
+	KUNIT_EXPECT_EQ(test, sframe_now(cursor)->start, start);
 	KUNIT_EXPECT_EQ(test, row.cfa.offset, 16);
 }
 

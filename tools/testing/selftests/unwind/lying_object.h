@@ -299,14 +299,20 @@ static inline bool prepare_map(struct lying_map *map)
 	return !mprotect(map->fault, PAGE, PROT_READ | PROT_WRITE) && watch_map(map);
 }
 
+/* Have the events sample the next access to the page that faults. */
+static inline void watch_fault(struct lying_map *map)
+{
+	madvise(map->fault, PAGE, MADV_DONTNEED);
+	unwind_perf_drain(&map->perf);
+	ioctl(map->perf.fd, PERF_EVENT_IOC_ENABLE, 0);
+}
+
 /* Run the code, and return whether the stack has the return address @ip that the table finds. */
 static keep int leads_to(struct lying_map *map, unsigned long ip)
 {
 	lying_function *function = (lying_function *)(map->area + PAGE + map->at);
 
-	madvise(map->fault, PAGE, MADV_DONTNEED);
-	unwind_perf_drain(&map->perf);
-	ioctl(map->perf.fd, PERF_EVENT_IOC_ENABLE, 0);
+	watch_fault(map);
 	function(map->fault, ip);
 	ioctl(map->perf.fd, PERF_EVENT_IOC_DISABLE, 0);
 	if (!unwind_perf_stack_at(&map->perf, (uintptr_t)function + LYING_FAULT, &map->record))

@@ -807,9 +807,7 @@ static bool return_by_trampoline(split_data *self)
 	};
 
 	fault_in_handler = self->map.fault;
-	madvise(self->map.fault, PAGE, MADV_DONTNEED);
-	unwind_perf_drain(&self->map.perf);
-	ioctl(self->map.perf.fd, PERF_EVENT_IOC_ENABLE, 0);
+	watch_fault(&self->map);
 	return !syscall(SYS_rt_sigaction, SIGUSR1, &action, NULL, sizeof(action.mask)) &&
 	       !raise(SIGUSR1) && !ioctl(self->map.perf.fd, PERF_EVENT_IOC_DISABLE, 0);
 }
@@ -926,9 +924,7 @@ static keep bool leads_by_rbx(split_data *self, unsigned long at, void *first, v
 	uint64_t function = (uintptr_t)self->map.area + PAGE + SECOND, caller;
 	const struct unwind_record *record = &self->map.record;
 
-	madvise(self->map.fault, PAGE, MADV_DONTNEED);
-	unwind_perf_drain(&self->map.perf);
-	ioctl(self->map.perf.fd, PERF_EVENT_IOC_ENABLE, 0);
+	watch_fault(&self->map);
 	caller = ((by_rbx_function *)function)(first, second);
 	ioctl(self->map.perf.fd, PERF_EVENT_IOC_DISABLE, 0);
 	return unwind_perf_stack_at(&self->map.perf, function + at, &self->map.record) &&
