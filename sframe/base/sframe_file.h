@@ -37,9 +37,10 @@ enum format {
 /*
  * Grows with what the tool's tables have; sframe cache makes older ones anew.  1: followed code;
  * 2: callers by what their callees save; 3: parts that change the frame pointer; 4: registers that
- * parts keep; 5: functions whose CFA has no meaning somewhere, where it has one.
+ * parts keep; 5: functions whose CFA has no meaning somewhere, where it has one; 6: frames that are
+ * probed, and more jumps by tables.
  */
-#define SFRAME_NOTE_MAKER	5
+#define SFRAME_NOTE_MAKER	6
 
 /* sframe_note::flags: the object was not one of the system's; see cache_look(). */
 #define SFRAME_NOTE_OUTSIDE	0x1

@@ -16,7 +16,7 @@
 
 /* How often an instruction may be decoded, on average over the text */
 #define MAX_VISITS	16
-#define MAX_TABLE	4096
+#define MAX_TABLE	65536
 /* How many entries of a table count whose end is not known, and how far they may lead */
 #define OPEN_ENTRIES	8
 #define OPEN_BYTES	65536
@@ -42,7 +42,6 @@
  * @certain:	All bytes of the instructions that are no guess, likewise.
  * @likely:	Those, and those of likely guesses, likewise.
  * @begins:	Those that begin a block, likewise.
- * @taken:	Those whose address is loaded to a register, likewise.
  */
 struct part {
 	u64		vaddr;
@@ -52,7 +51,6 @@ struct part {
 	u8		*certain;
 	u8		*likely;
 	u8		*begins;
-	u8		*taken;
 };
 
 /**
@@ -63,7 +61,6 @@ struct part {
  * @from:	The last of the ways that lead there: an index of edges, or NONE.
  * @callers:	The last of the calls that lead there, likewise.
  * @group:	Another block of the same group, or itself: see group_of().
- * @labels:	Of a group: an index of labels, or NONE.
  * @writes:	Of a group: the registers that it may change, of those that functions need not keep.
  * @assumed:	Those that the function which the block calls may change, when it was followed.
  * @is_entry:	A function begins there.
@@ -86,7 +83,6 @@ struct block {
 	u32		from;
 	u32		callers;
 	u32		group;
-	u32		labels;
 	u16		writes;
 	u16		assumed;
 	bool		is_entry;
@@ -114,16 +110,6 @@ struct edge {
 };
 
 /**
- * struct label - an instruction whose address a function loads to a register
- * @target:	The address.
- * @next:	Another one of the same group, in a circle.
- */
-struct label {
-	u64	target;
-	u32	next;
-};
-
-/**
  * struct follow - what is known of an object's code
  * @limits:	The code to follow; NULL for all.
  * @parts:	The object's segments.
@@ -137,9 +123,7 @@ struct label {
  * @edges:	The ways between blocks.
  * @num_edges:	Their number.
  * @room_edges:	How many @edges has room for.
- * @labels:	The addresses that are loaded.
- * @num_labels:	Their number.
- * @room_labels: How many @labels has room for.
+ * @sets:	The sets of addresses that registers may have.
  * @queue:	Blocks to follow, as a stack.
  * @num_queue:	Their number.
  * @room_queue:	How many @queue has room for.
@@ -169,9 +153,7 @@ struct follow {
 	struct edge	*edges;
 	size_t		num_edges;
 	size_t		room_edges;
-	struct label	*labels;
-	size_t		num_labels;
-	size_t		room_labels;
+	struct constant_sets sets;
 	u32		*queue;
 	size_t		num_queue;
 	size_t		room_queue;
@@ -215,7 +197,6 @@ static void add_part(struct follow *follow, const struct object *obj, const GElf
 	part->certain = require_memory(calloc(phdr->p_filesz / 8 + 1, 1));
 	part->likely = require_memory(calloc(phdr->p_filesz / 8 + 1, 1));
 	part->begins = require_memory(calloc(phdr->p_filesz / 8 + 1, 1));
-	part->taken = require_memory(calloc(phdr->p_filesz / 8 + 1, 1));
 }
 
 /* Functions of libc, libstdc++ and others that do not return */
@@ -359,7 +340,6 @@ void follow_free(struct follow *follow)
 		free(follow->parts[i].certain);
 		free(follow->parts[i].likely);
 		free(follow->parts[i].begins);
-		free(follow->parts[i].taken);
 	}
 	for (size_t i = 0; i < follow->num_blocks; i++)
 		free(follow->blocks[i].facts);
@@ -368,7 +348,7 @@ void follow_free(struct follow *follow)
 	free(follow->hash);
 	free(follow->ends);
 	free(follow->edges);
-	free(follow->labels);
+	constants_free(&follow->sets);
 	free(follow->queue);
 	free(follow->open);
 	free(follow->stack);
@@ -617,7 +597,6 @@ static struct block *add_block(struct follow *follow, u64 address, const struct 
 		.from = NONE,
 		.callers = NONE,
 		.group = block - follow->blocks,
-		.labels = NONE,
 	};
 	set_state(block, state);
 	queue_block(follow, block);
@@ -675,7 +654,6 @@ static struct block *group_of(struct follow *follow, u32 index)
 static void join_groups(struct follow *follow, u32 index, u32 other)
 {
 	struct block *group = group_of(follow, index), *joined = group_of(follow, other);
-	u32 next;
 
 	if (joined == group)
 		return;
@@ -685,14 +663,6 @@ static void join_groups(struct follow *follow, u32 index, u32 other)
 	group->is_framed |= joined->is_framed;
 	group->is_tail |= joined->is_tail;
 	group->writes |= joined->writes;
-	if (group->labels == NONE) {
-		group->labels = joined->labels;
-	} else if (joined->labels != NONE) {
-		/* One circle of two */
-		next = follow->labels[group->labels].next;
-		follow->labels[group->labels].next = follow->labels[joined->labels].next;
-		follow->labels[joined->labels].next = next;
-	}
 }
 
 /* Nobody knows what the functions that @index belongs to do. */
@@ -709,33 +679,6 @@ static void leave_for_elsewhere(struct follow *follow, u32 index)
 {
 	group_of(follow, index)->writes = CALLER_SAVED;
 	set_returns(follow, index);
-}
-
-/* Block @index loads the address of @target, to which it may jump later. */
-static void take_label(struct follow *follow, u32 index, u64 target)
-{
-	struct block *group = group_of(follow, index);
-	const struct part *part;
-	struct label *label;
-
-	if (!follow_is_within(follow, target) || follow->num_labels == NONE)
-		return;
-	part = part_at(follow, target, true);
-	if (has_bit(part->taken, target - part->vaddr))
-		return;
-	set_bit(part->taken, target - part->vaddr);
-	follow->labels = grow(follow->labels, &follow->room_labels, follow->num_labels,
-			      sizeof(*follow->labels));
-	label = &follow->labels[follow->num_labels];
-	label->target = target;
-	label->next = follow->num_labels;
-	if (group->labels == NONE) {
-		group->labels = label->next;
-	} else {
-		label->next = follow->labels[group->labels].next;
-		follow->labels[group->labels].next = follow->num_labels;
-	}
-	follow->num_labels++;
 }
 
 static struct block *add_entry(struct follow *follow, u64 address, enum guess guess,
@@ -816,11 +759,12 @@ void follow_start(struct follow *follow, u64 address)
 }
 
 /* Whether ways with these states, of which one at least has the CFA, cannot meet. */
-static bool is_conflict(const struct state *state, const struct state *other)
+static bool is_conflict(struct follow *follow, const struct state *state,
+			const struct state *other)
 {
 	struct state both = *state;
 
-	return state_meet(&both, other) && !state_has_cfa(&both);
+	return state_meet(&both, other, &follow->sets) && !state_has_cfa(&both);
 }
 
 /* Function @from goes on in another one, or beyond the limits.  It must have left its frame. */
@@ -839,12 +783,12 @@ static bool merge_state(struct follow *follow, struct block *block, const struct
 	struct state both;
 
 	get_state(block, &both);
-	if (block->is_weak != is_weak && is_conflict(&both, state)) {
+	if (block->is_weak != is_weak && is_conflict(follow, &both, state)) {
 		if (is_weak)
 			return false;
 		set_state(block, state);
 		queue_block(follow, block);
-	} else if (state_meet(&both, state)) {
+	} else if (state_meet(&both, state, &follow->sets)) {
 		set_state(block, &both);
 		queue_block(follow, block);
 	}
@@ -868,7 +812,7 @@ static bool is_refuted(struct follow *follow, u32 from, const struct block *bloc
 	    group_of(follow, from) == group_of(follow, block - follow->blocks))
 		return false;
 	get_state(block, &before);
-	return is_conflict(&before, state);
+	return is_conflict(follow, &before, state);
 }
 
 /*
@@ -957,26 +901,6 @@ static bool is_table(struct follow *follow, const struct fact *table)
 	return true;
 }
 
-/* A jump to one of the addresses that the function has loaded */
-static void jump_to_labels(struct follow *follow, u32 from, const struct state *state)
-{
-	const u32 first = group_of(follow, from)->labels;
-	u32 at = first;
-	u64 target;
-
-	/* They are noted for the first function that loads them. */
-	if (first == NONE)
-		leave_for_elsewhere(follow, from);
-	while (at != NONE && follow->budget) {
-		follow->budget--;
-		target = follow->labels[at].target;
-		at = follow->labels[at].next;
-		lead_to(follow, from, target, state, false);
-		if (at == first)
-			break;
-	}
-}
-
 static bool is_open(const struct fact *table)
 {
 	return table->kind == VALUE_SHORT_TARGET || (table->kind == VALUE_TARGET && !table->count);
@@ -997,17 +921,15 @@ static void add_open(struct follow *follow, u32 index)
 static void jump_indirectly(struct follow *follow, u32 from, const struct insn *insn,
 			    const struct state *state)
 {
+	struct constants constants;
 	struct fact table;
-	bool is_one;
 	u64 target;
 
 	if (is_end(follow, insn))
 		return;
-	if (state_constant(state, insn, &target, &is_one)) {
-		if (is_one)
-			lead_to(follow, from, target, state, false);
-		else
-			jump_to_labels(follow, from, state);
+	if (state_constants(state, insn, &follow->sets, &constants)) {
+		for (u32 i = 0; i < constants.count; i++)
+			lead_to(follow, from, constants.at[i], state, false);
 		return;
 	}
 	if (state_table(state, insn, &table) && is_open(&table))
@@ -1068,11 +990,10 @@ static bool leave_block(struct follow *follow, u32 from, const struct insn *insn
 	case INSN_BRANCH:
 		state_step(state, insn);
 		taken = *state;
-		state_branch(&taken, insn, true);
-		state_branch(state, insn, false);
-		if (insn->has_target)
+		if (state_branch(&taken, insn, true) && insn->has_target)
 			lead_to(follow, from, insn->target, &taken, false);
-		lead_to(follow, from, next, state, false);
+		if (state_branch(state, insn, false))
+			lead_to(follow, from, next, state, false);
 		return true;
 	case INSN_JUMP:
 		if (insn->has_target)
@@ -1136,9 +1057,6 @@ static void follow_block(struct follow *follow, u32 index)
 		group_of(follow, index)->writes |= insn.writes & CALLER_SAVED;
 		if (leave_block(follow, index, &insn, address, &state))
 			return;
-		if (insn.kind == INSN_ADDRESS && insn.memory.base == GPR_NONE &&
-		    insn.memory.index == GPR_NONE)
-			take_label(follow, index, insn.memory.offset);
 		if (insn_saves(&insn))
 			group_of(follow, index)->is_framed = true;
 		state_step(&state, &insn);

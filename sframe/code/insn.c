@@ -169,6 +169,7 @@ static void decode_extend(struct insn *insn, const struct decoded *in)
 	const ZydisDecodedOperand *to = &in->op[0], *from = &in->op[1];
 
 	insn->to = gpr_of(to->reg.value);
+	insn->zero_extends = in->insn.mnemonic == ZYDIS_MNEMONIC_MOVZX;
 	if (from->type == ZYDIS_OPERAND_TYPE_REGISTER && to->size >= 32 && !is_high(from)) {
 		insn->kind = INSN_EXTEND;
 		insn->size = from->size / 8;
@@ -195,6 +196,11 @@ static void decode_sum(struct insn *insn, const struct decoded *in)
 	insn->to = gpr_of(to->reg.value);
 	if (name == ZYDIS_MNEMONIC_ADD && is_whole(to) && is_whole(from)) {
 		insn->kind = INSN_ADD_REGISTER;
+		insn->from = gpr_of(from->reg.value);
+		return;
+	}
+	if (name == ZYDIS_MNEMONIC_CMP && is_whole(to) && is_whole(from)) {
+		insn->kind = INSN_COMPARE_REGISTERS;
 		insn->from = gpr_of(from->reg.value);
 		return;
 	}
@@ -258,6 +264,12 @@ static void decode_branch(struct insn *insn, const struct decoded *in)
 		break;
 	case ZYDIS_MNEMONIC_JBE:
 		insn->condition = CONDITION_BELOW_EQUAL;
+		break;
+	case ZYDIS_MNEMONIC_JZ:
+		insn->condition = CONDITION_EQUAL;
+		break;
+	case ZYDIS_MNEMONIC_JNZ:
+		insn->condition = CONDITION_UNEQUAL;
 		break;
 	default:
 		break;

@@ -37,6 +37,7 @@ enum insn_kind {
 	INSN_STORE,		/* the word at @memory = @from */
 	INSN_EXCHANGE,		/* @to and @from */
 	INSN_COMPARE,		/* @from, or @memory if that is GPR_NONE, with @value */
+	INSN_COMPARE_REGISTERS,	/* @to with @from, all 64 bits */
 	INSN_LEAVE,
 	INSN_ENTER,		/* with @value bytes of locals */
 	INSN_CALL,		/* to @target, if @has_target */
@@ -46,13 +47,15 @@ enum insn_kind {
 	INSN_STOP,		/* execution does not go on */
 };
 
-/* Conditions of INSN_BRANCH that bound a register which was compared */
+/* Conditions of INSN_BRANCH that tell something of a register which was compared */
 enum condition {
 	CONDITION_OTHER,
 	CONDITION_ABOVE,
 	CONDITION_ABOVE_EQUAL,
 	CONDITION_BELOW,
 	CONDITION_BELOW_EQUAL,
+	CONDITION_EQUAL,
+	CONDITION_UNEQUAL,
 };
 
 /**
@@ -85,6 +88,7 @@ struct memory {
  * @size:	How many bytes of @from INSN_EXTEND and INSN_COMPARE read, from the lowest one on.
  * @writes:	A bit for each general register that it writes.
  * @sets_flags:	It changes flags.
+ * @zero_extends: INSN_EXTEND and INSN_LOAD_PART make the other bits of @to zero.
  * @has_target:	@target is known.
  * @value:	See enum insn_kind.
  * @target:	Where it goes.
@@ -99,6 +103,7 @@ struct insn {
 	u8		size;
 	u16		writes;
 	bool		sets_flags;
+	bool		zero_extends;
 	bool		has_target;
 	s64		value;
 	u64		target;

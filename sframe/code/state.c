@@ -61,6 +61,28 @@ static void forget(struct state *state, u8 place, s32 where)
 		forget_at(state, at);
 }
 
+/*
+ * Make room for a fact.  Compilers' code stores many pointers to its variables on the stack;
+ * where the caller's stack pointer is saved, its value is nearer to the CFA.  Registers come
+ * first, and matter most.
+ */
+static void forget_one(struct state *state)
+{
+	u32 at = state->num_facts - 1;
+	s64 lowest = 0;
+
+	for (u32 i = 0; i < state->num_facts; i++) {
+		const struct fact *fact = &state->facts[i];
+
+		if (fact->place != PLACE_REGISTER && fact->kind == VALUE_CFA &&
+		    fact->number < lowest) {
+			lowest = fact->number;
+			at = i;
+		}
+	}
+	forget_at(state, at);
+}
+
 /* Note that the value at the place is @value; NULL if it is not known. */
 static void note(struct state *state, u8 place, s32 where, const struct fact *value)
 {
@@ -73,9 +95,8 @@ static void note(struct state *state, u8 place, s32 where, const struct fact *va
 	}
 	copy = *value;
 	forget(state, place, where);
-	/* Registers come first, and matter most. */
 	if (state->num_facts == STATE_MAX_FACTS)
-		forget_at(state, STATE_MAX_FACTS - 1);
+		forget_one(state);
 	at = find_place(state, place, where);
 	memmove(&state->facts[at + 1], &state->facts[at],
 		(state->num_facts - at) * sizeof(state->facts[0]));
@@ -106,11 +127,31 @@ static s32 part_of(u8 reg, u32 size)
 	return reg + NUM_GPRS * size;
 }
 
+/* What stands for two registers that were compared */
+static s32 pair_of(u8 reg, u8 other)
+{
+	return reg + NUM_GPRS * other;
+}
+
+/* Forget that @reg was compared with another register. */
+static void forget_pair(struct state *state, u8 reg)
+{
+	const struct fact *last;
+
+	if (!state->num_facts)
+		return;
+	last = &state->facts[state->num_facts - 1];
+	if (last->place == PLACE_COMPARED_PAIR &&
+	    (last->where % NUM_GPRS == reg || last->where / NUM_GPRS == reg))
+		forget_at(state, state->num_facts - 1);
+}
+
 /* The register's value changes, and what it was compared with or addressed no longer matters. */
 static void set_register(struct state *state, u8 reg, const struct fact *value)
 {
 	if (reg == GPR_NONE)
 		return;
+	forget_pair(state, reg);
 	note(state, PLACE_REGISTER, reg, value);
 	for (u32 size = 1; size <= WORD; size *= 2) {
 		forget(state, PLACE_PART, part_of(reg, size));
@@ -271,6 +312,12 @@ static struct fact below(s64 count)
 	return (struct fact){ .kind = VALUE_BELOW, .number = 1, .count = count };
 }
 
+/* A number of @size bytes, with zeroes above */
+static struct fact narrow(u8 size)
+{
+	return (struct fact){ .kind = VALUE_NARROW, .count = size };
+}
+
 static bool is_below(const struct fact *value)
 {
 	return value && value->kind == VALUE_BELOW && value->number == 1;
@@ -402,6 +449,8 @@ static void load_part(struct state *state, const struct insn *insn)
 		value = table_at(state, memory, 4, VALUE_OFFSET);
 	if (value.kind == VALUE_UNKNOWN && (memory->size == 2 || memory->size == 4))
 		value = open_table_at(state, memory);
+	if (value.kind == VALUE_UNKNOWN && insn->zero_extends)
+		value = narrow(memory->size);
 	set_register(state, insn->to, &value);
 }
 
@@ -415,6 +464,8 @@ static void extend(struct state *state, const struct insn *insn)
 
 	if (from && (from->kind == VALUE_BELOW || from->kind == VALUE_OFFSET))
 		copy = *from;
+	else if (insn->zero_extends)
+		copy = narrow(insn->size);
 	set_register(state, insn->to, &copy);
 }
 
@@ -446,6 +497,17 @@ static void enter(struct state *state, s64 locals)
 	move_stack(state, -locals);
 }
 
+static bool is_constant(const struct fact *value)
+{
+	return value && (value->kind == VALUE_CONSTANT || value->kind == VALUE_CONSTANTS);
+}
+
+/* Whether what follows a call may need the value, which the function called leaves alone */
+static bool survives_call(const struct fact *value)
+{
+	return is_worth_keeping(value) || is_constant(value);
+}
+
 /**
  * state_call() - the state after a call
  * @state:	The state before it; changed to that after it.
@@ -462,7 +524,7 @@ void state_call(struct state *state, u16 writes)
 		const struct fact *fact = &state->facts[i];
 
 		if ((fact->place == PLACE_REGISTER && CALLER_SAVED & 1 << fact->where &&
-		     (writes & 1 << fact->where || !is_worth_keeping(fact))) ||
+		     (writes & 1 << fact->where || !survives_call(fact))) ||
 		    fact->place >= PLACE_PART ||
 		    (sp && fact->place == place && fact->where < top))
 			forget_at(state, i);
@@ -522,12 +584,18 @@ static void set_known(struct state *state, const struct insn *insn)
 	set_register(state, insn->to, &value);
 }
 
+static u64 low_bytes(u64 value, u32 size)
+{
+	return size < WORD ? value & ((1ULL << 8 * size) - 1) : value;
+}
+
 static void compare(struct state *state, const struct insn *insn)
 {
-	struct fact bound = { .kind = VALUE_BELOW, .count = insn->value };
 	const struct memory *memory = &insn->memory;
+	u64 value = low_bytes(insn->value, insn->from != GPR_NONE ? insn->size : memory->size);
+	struct fact bound = { .kind = VALUE_BELOW, .count = value };
 
-	if (insn->value < 0 || insn->value >= MAX_TABLE)
+	if (value >= MAX_TABLE)
 		return;
 	if (insn->from != GPR_NONE) {
 		note(state, PLACE_COMPARED, part_of(insn->from, insn->size), &bound);
@@ -535,6 +603,13 @@ static void compare(struct state *state, const struct insn *insn)
 		bound.number = memory->offset;
 		note(state, PLACE_COMPARED_MEMORY, part_of(memory->base, memory->size), &bound);
 	}
+}
+
+static void compare_registers(struct state *state, const struct insn *insn)
+{
+	static const struct fact compared = { .kind = VALUE_CONSTANT };
+
+	note(state, PLACE_COMPARED_PAIR, pair_of(insn->to, insn->from), &compared);
 }
 
 /**
@@ -596,6 +671,9 @@ void state_step(struct state *state, const struct insn *insn)
 	case INSN_COMPARE:
 		compare(state, insn);
 		break;
+	case INSN_COMPARE_REGISTERS:
+		compare_registers(state, insn);
+		break;
 	case INSN_LEAVE:
 		leave(state);
 		break;
@@ -615,44 +693,94 @@ void state_step(struct state *state, const struct insn *insn)
 	}
 }
 
+/*
+ * Registers @reg and @other are equal, where a function with a large frame has moved its stack
+ * pointer in a loop until it is what the other has.  Returns false if they cannot be.
+ */
+static bool make_equal(struct state *state, u8 reg, u8 other)
+{
+	const struct fact *first = state_register(state, reg);
+	const struct fact *second = state_register(state, other);
+	struct fact copy;
+
+	if (is_address(first) && is_address(second))
+		return first->kind != second->kind || first->number == second->number;
+	if (is_address(first) || is_address(second)) {
+		copy = is_address(first) ? *first : *second;
+		set_register(state, is_address(first) ? other : reg, &copy);
+	}
+	return true;
+}
+
+/* Whether it is no address of the stack, and nothing that the caller had */
+static bool is_number(const struct fact *value)
+{
+	return !value || value->kind >= VALUE_CONSTANT;
+}
+
+/* What was compared is less than a number. */
+static void make_less(struct state *state, const struct fact *compared, bool or_equal)
+{
+	u8 reg = compared->where % NUM_GPRS, size = compared->where / NUM_GPRS;
+	struct fact bound = *compared;
+	const struct fact *known;
+
+	bound.count += or_equal;
+	if (compared->place == PLACE_COMPARED_MEMORY) {
+		note(state, PLACE_MEMORY, bound.where, &bound);
+		return;
+	}
+	bound.number = 1;
+	if (size < 4)
+		note(state, PLACE_PART, bound.where, &bound);
+	known = state_register(state, reg);
+	if (size < 4 && (!known || known->kind != VALUE_NARROW || known->count > size))
+		return;
+	if (is_number(known) && !(is_below(known) && known->count <= bound.count))
+		note(state, PLACE_REGISTER, reg, &bound);
+}
+
 /**
  * state_branch() - learn from the way that a branch takes
  * @state:	The state before the branch; changed to the state after it.
  * @insn:	The branch.
  * @taken:	Whether it is taken.
+ *
+ * Return: false if it cannot take this way.
  */
-void state_branch(struct state *state, const struct insn *insn, bool taken)
+bool state_branch(struct state *state, const struct insn *insn, bool taken)
 {
 	enum condition condition = insn->condition;
-	const struct fact *fact, *known;
-	bool if_below, or_equal;
-	struct fact bound;
-	u8 reg;
+	bool if_equal = condition == CONDITION_EQUAL;
+	bool if_less = condition == CONDITION_BELOW || condition == CONDITION_BELOW_EQUAL;
+	const struct fact *last;
+	struct fact compared;
 
-	if (!state->num_facts || condition == CONDITION_OTHER)
-		return;
-	fact = &state->facts[state->num_facts - 1];
-	if (fact->place < PLACE_COMPARED)
-		return;
-	if_below = condition == CONDITION_BELOW || condition == CONDITION_BELOW_EQUAL;
-	or_equal = condition == CONDITION_BELOW_EQUAL || condition == CONDITION_ABOVE;
-	if (if_below != taken)
-		return;
-	bound = *fact;
-	bound.count += or_equal;
-	if (fact->place == PLACE_COMPARED_MEMORY) {
-		note(state, PLACE_MEMORY, fact->where, &bound);
-		return;
+	if (!state->num_facts)
+		return true;
+	last = &state->facts[state->num_facts - 1];
+	if (last->place < PLACE_COMPARED)
+		return true;
+	compared = *last;
+	switch (condition) {
+	case CONDITION_OTHER:
+		break;
+	case CONDITION_EQUAL:
+	case CONDITION_UNEQUAL:
+		if (compared.place == PLACE_COMPARED_PAIR && taken == if_equal)
+			return make_equal(state, compared.where % NUM_GPRS,
+					  compared.where / NUM_GPRS);
+		break;
+	case CONDITION_BELOW:
+	case CONDITION_BELOW_EQUAL:
+	case CONDITION_ABOVE:
+	case CONDITION_ABOVE_EQUAL:
+		if (compared.place != PLACE_COMPARED_PAIR && taken == if_less)
+			make_less(state, &compared, condition == CONDITION_BELOW_EQUAL ||
+				  condition == CONDITION_ABOVE);
+		break;
 	}
-	bound.number = 1;
-	reg = fact->where % NUM_GPRS;
-	if (fact->where < part_of(0, 4)) {
-		note(state, PLACE_PART, fact->where, &bound);
-		return;
-	}
-	known = state_register(state, reg);
-	if (!known || (known->kind == VALUE_BELOW && known->count > bound.count))
-		note(state, PLACE_REGISTER, reg, &bound);
+	return true;
 }
 
 /**
@@ -703,40 +831,80 @@ static bool is_same(const struct fact *a, const struct fact *b)
 	return b && a->kind == b->kind && a->number == b->number && a->count == b->count;
 }
 
-/* Ways with different addresses of code may lead to one jump. */
-static bool meet_constants(struct state *state, const struct fact *fact, const struct fact *other)
+static void get_constants(const struct fact *value, const struct constant_sets *sets,
+			  struct constants *constants)
 {
-	struct fact several = { .kind = VALUE_CONSTANTS };
+	if (value->kind == VALUE_CONSTANTS)
+		*constants = sets->sets[value->count];
+	else
+		*constants = (struct constants){ .count = 1, .at = { value->number } };
+}
 
-	if (fact->place != PLACE_REGISTER || fact->kind != VALUE_CONSTANT || !other ||
-	    (other->kind != VALUE_CONSTANT && other->kind != VALUE_CONSTANTS))
-		return false;
-	note(state, fact->place, fact->where, &several);
-	return true;
+/* Ways with different addresses of code may lead to one jump. */
+static struct fact join_constants(const struct fact *fact, const struct fact *other,
+				  struct constant_sets *sets)
+{
+	struct fact joined = { .kind = VALUE_CONSTANTS };
+	struct constants constants, more;
+
+	if (fact->place != PLACE_REGISTER || !is_constant(fact) || !is_constant(other))
+		return (struct fact){ };
+	get_constants(fact, sets, &constants);
+	get_constants(other, sets, &more);
+	if (!constants_join(&constants, &more) ||
+	    !constants_find(sets, &constants, &joined.count))
+		return (struct fact){ };
+	return joined;
+}
+
+/* A constant, or one of several, may be one of the numbers that are below another one. */
+static struct fact join_bounds(const struct fact *fact, const struct fact *other,
+			       const struct constant_sets *sets)
+{
+	const struct fact *bound = is_below(fact) ? fact : other;
+	const struct fact *value = is_below(fact) ? other : fact;
+	struct constants constants;
+
+	if (!is_below(bound) || fact->place != PLACE_REGISTER)
+		return (struct fact){ };
+	if (is_below(value))
+		return fact->count > other->count ? *fact : (struct fact){ };
+	if (!is_constant(value))
+		return (struct fact){ };
+	get_constants(value, sets, &constants);
+	if (constants.at[0] < 0 || constants.at[constants.count - 1] >= bound->count)
+		return (struct fact){ };
+	return *bound;
 }
 
 /**
  * state_meet() - keep what is known on two ways to an instruction
  * @state:	What is known on one; changed to what is known on both.
  * @other:	What is known on the other.
+ * @sets:	The sets of constants that both name; new ones are added.
  *
  * Return: whether @state has changed.
  */
-bool state_meet(struct state *state, const struct state *other)
+bool state_meet(struct state *state, const struct state *other, struct constant_sets *sets)
 {
 	bool changed = false;
 
 	for (u32 i = 0; i < state->num_facts;) {
 		const struct fact *fact = &state->facts[i];
 		const struct fact *second = find(other, fact->place, fact->where);
+		struct fact joined;
 
-		if (is_same(fact, second) ||
-		    (fact->kind == VALUE_CONSTANTS && second && second->kind == VALUE_CONSTANT)) {
+		if (is_same(fact, second)) {
 			i++;
 			continue;
 		}
-		if (!meet_constants(state, fact, second))
-			forget_at(state, i);
+		joined = join_constants(fact, second, sets);
+		if (joined.kind == VALUE_UNKNOWN)
+			joined = join_bounds(fact, second, sets);
+		i += joined.kind != VALUE_UNKNOWN;
+		if (is_same(fact, &joined))
+			continue;
+		note(state, fact->place, fact->where, &joined);
 		changed = true;
 	}
 	return changed;
@@ -793,23 +961,22 @@ bool state_is_left(const struct state *state)
 }
 
 /**
- * state_constant() - find the address that an indirect jump leads to
+ * state_constants() - find the addresses that an indirect jump may lead to
  * @state:	The state before the jump.
  * @insn:	The jump.
- * @address:	Set to it.
- * @is_one:	Set to whether @address is the only one; else it is one of several.
+ * @sets:	The sets of constants that @state names.
+ * @constants:	Set to the addresses.
  *
- * Return: whether it is an address that the function has loaded.
+ * Return: whether they are known.
  */
-bool state_constant(const struct state *state, const struct insn *insn, u64 *address,
-		    bool *is_one)
+bool state_constants(const struct state *state, const struct insn *insn,
+		     const struct constant_sets *sets, struct constants *constants)
 {
 	const struct fact *target = state_register(state, insn->from);
 
-	if (!target || (target->kind != VALUE_CONSTANT && target->kind != VALUE_CONSTANTS))
+	if (!is_constant(target))
 		return false;
-	*address = target->number;
-	*is_one = target->kind == VALUE_CONSTANT;
+	get_constants(target, sets, constants);
 	return true;
 }
 

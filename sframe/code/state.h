@@ -3,6 +3,7 @@
 #define _SFRAME_CODE_STATE_H
 
 #include "cfi/rule.h"
+#include "code/constants.h"
 #include "code/insn.h"
 
 /* What is known of a value.  @number and @count of struct fact say more. */
@@ -12,8 +13,9 @@ enum value_kind {
 	VALUE_CFA,		/* the CFA + @number */
 	VALUE_ALIGNED,		/* the aligned stack pointer + @number */
 	VALUE_CONSTANT,		/* @number */
-	VALUE_CONSTANTS,	/* one of several */
+	VALUE_CONSTANTS,	/* one of set @count of struct constant_sets */
 	VALUE_BELOW,		/* an unsigned number below @count, times @number */
+	VALUE_NARROW,		/* an unsigned number of @count bytes */
 	VALUE_OFFSET,		/* one of the @count offsets of the table at address @number */
 	VALUE_TARGET,		/* that table's address and such an offset */
 	VALUE_SHORT,		/* one of the 2-byte offsets of the table at address @number */
@@ -32,6 +34,7 @@ enum place_kind {
 	PLACE_MEMORY,		/* memory at a register + @number, likewise */
 	PLACE_COMPARED,		/* a part of a register was compared last, with @count */
 	PLACE_COMPARED_MEMORY,	/* memory was, as PLACE_MEMORY has it */
+	PLACE_COMPARED_PAIR,	/* two registers were, with each other: see pair_of() */
 };
 
 /**
@@ -67,14 +70,14 @@ void state_enter(struct state *state, bool fp_saved);
 void state_start(struct state *state);
 void state_call(struct state *state, u16 writes);
 void state_step(struct state *state, const struct insn *insn);
-void state_branch(struct state *state, const struct insn *insn, bool taken);
-bool state_meet(struct state *state, const struct state *other);
+bool state_branch(struct state *state, const struct insn *insn, bool taken);
+bool state_meet(struct state *state, const struct state *other, struct constant_sets *sets);
 const struct fact *state_register(const struct state *state, u8 reg);
 bool state_has_cfa(const struct state *state);
 bool state_is_left(const struct state *state);
 bool state_fp_saved(const struct state *state);
-bool state_constant(const struct state *state, const struct insn *insn, u64 *address,
-		    bool *is_one);
+bool state_constants(const struct state *state, const struct insn *insn,
+		     const struct constant_sets *sets, struct constants *constants);
 bool state_table(const struct state *state, const struct insn *insn, struct fact *table);
 bool state_row(const struct state *state, struct row *row);
 bool state_has_rule(const struct state *state, const struct rule *rule, const struct fact *value,
