@@ -17,6 +17,8 @@
  * @signal:		It is a signal frame.
  * @debug:		From .debug_frame.
  * @followed:		From the code itself.
+ * @handlers:		Address of its table of exception handlers; 0 if it has none, or if their
+ *			stack pointer is not that after the call.
  */
 struct function {
 	u64		start;
@@ -27,6 +29,7 @@ struct function {
 	bool		signal;
 	bool		debug;
 	bool		followed;
+	u64		handlers;
 };
 
 /**

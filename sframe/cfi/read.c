@@ -34,6 +34,7 @@ struct cie {
 	u64		offset;
 	Dwarf_CIE	raw;
 	u8		encoding;	/* of a function's start */
+	u8		handlers;	/* of the address of its exception handlers */
 	bool		has_length;	/* 'z': augmentation data has a length */
 	bool		signal;
 	bool		good;
@@ -105,6 +106,7 @@ static bool parse_augmentation(struct cie *cie)
 	if (in.at)
 		in.end += cie->raw.augmentation_data_size;
 	cie->encoding = DW_EH_PE_absptr;
+	cie->handlers = DW_EH_PE_omit;
 	if (*letter == 'z') {
 		cie->has_length = true;
 		letter++;
@@ -123,7 +125,7 @@ static bool parse_augmentation(struct cie *cie)
 			break;
 		}
 		case 'L':
-			get_fixed(&in, 1);
+			cie->handlers = get_fixed(&in, 1);
 			break;
 		case 'S':
 			cie->signal = true;
@@ -173,22 +175,42 @@ static struct cie *find_cie(struct reading *rd, u64 offset)
 	return cie->good ? cie : NULL;
 }
 
+/* The address of a function's table of exception handlers, or 0, from augmentation data */
+static u64 parse_handlers(const struct reading *rd, const struct cie *cie, const u8 *data,
+			  u64 size)
+{
+	u8 from = cie->handlers & 0xf0;
+	struct bytes in;
+	u64 address;
+
+	if (!data || cie->handlers == DW_EH_PE_omit || !encoded_size(cie->handlers) ||
+	    (from != DW_EH_PE_absptr && from != DW_EH_PE_pcrel))
+		return 0;
+	in = (struct bytes){ .at = data, .end = data + size };
+	address = get_encoded(&in, cie->handlers);
+	if (in.bad || !address)
+		return 0;
+	if (from == DW_EH_PE_pcrel)
+		address += rd->section->vaddr + (data - (u8 *)rd->section->data->d_buf);
+	return address;
+}
+
 /* Parse a function's start, its size, and where its instructions begin. */
 static bool parse_fde(const struct reading *rd, const struct cie *cie,
 		      const Dwarf_FDE *fde, struct function *function,
 		      const u8 **insns)
 {
 	struct bytes in = { .at = fde->start, .end = fde->end };
-	const u8 *base = rd->section->data->d_buf;
+	const u8 *base = rd->section->data->d_buf, *data;
+	u64 size;
 
 	function->start = get_encoded(&in, cie->encoding);
 	if ((cie->encoding & 0x70) == DW_EH_PE_pcrel)
 		function->start += rd->section->vaddr + (fde->start - base);
 	function->size = get_encoded(&in, cie->encoding & 0x07);
-	if (cie->has_length)
-		get_block(&in, get_uleb(&in));
-	else
-		get_block(&in, cie->raw.fde_augmentation_data_size);
+	size = cie->has_length ? get_uleb(&in) : cie->raw.fde_augmentation_data_size;
+	data = get_block(&in, size);
+	function->handlers = parse_handlers(rd, cie, data, size);
 	*insns = in.at;
 	function->signal = cie->signal;
 	function->debug = !rd->eh_frame;
@@ -210,6 +232,7 @@ static void read_fde(struct reading *rd, const Dwarf_FDE *fde)
 	struct function function = { };
 	struct cfa_program program;
 	struct cie *cie = find_cie(rd, fde->CIE_pointer);
+	bool pops_arguments = false;
 
 	if (!cie || !parse_fde(rd, cie, fde, &function, &program.insns)) {
 		function.cause = CAUSE_DAMAGED;
@@ -230,11 +253,14 @@ static void read_fde(struct reading *rd, const Dwarf_FDE *fde)
 		program.data_align = cie->raw.data_alignment_factor;
 		program.encoding = cie->encoding;
 		program.budget = &rd->budget;
+		program.pops_arguments = &pops_arguments;
 		function.cause = cfa_run(&program, function.start,
 					 function.size, rd->cfi);
 	}
 	if (function.cause)
 		rd->cfi->num_rows = function.first_row;
+	if (pops_arguments)
+		function.handlers = 0;
 	function.num_rows = rd->cfi->num_rows - function.first_row;
 	cfi_add_function(rd->cfi, &function);
 }

@@ -320,7 +320,7 @@ static void run_extended_insn(struct run *run, u8 op, struct bytes *in)
 		run_recall(run);
 		break;
 	case DW_CFA_GNU_args_size:
-		get_uleb(in);
+		*run->program->pops_arguments |= get_uleb(in);
 		break;
 	case DW_CFA_def_cfa:
 	case DW_CFA_def_cfa_sf:

@@ -14,6 +14,7 @@
  * @data_align:		The factor of offsets.
  * @encoding:		The encoding of addresses.
  * @budget:		How many bytes of instructions may still run.
+ * @pops_arguments:	Set if the unwinder pops arguments before it runs a handler of exceptions.
  */
 struct cfa_program {
 	const u8	*initial;
@@ -24,6 +25,7 @@ struct cfa_program {
 	s64		data_align;
 	u8		encoding;
 	u64		*budget;
+	bool		*pops_arguments;
 };
 
 enum cause cfa_run(const struct cfa_program *program, u64 start, u64 size,

@@ -13,6 +13,7 @@
 #include "base/grow.h"
 #include "base/text.h"
 #include "check/followed.h"
+#include "check/handlers.h"
 #include "code/follow.h"
 
 /* The worse ones last */
@@ -296,7 +297,8 @@ static void compare_functions(struct comparison *cmp)
  * @verbose:	Print rows that differ.
  * @tally:	Filled in.
  *
- * Functions of .eh_frame whose first row is that of a function's entry are followed.
+ * Functions of .eh_frame whose first row is that of a function's entry are followed, and what
+ * handles their exceptions.
  *
  * Return: NULL, or why there is no result.
  */
@@ -317,9 +319,13 @@ const char *followed_compare(const struct object *obj, const struct cfi *cfi, bo
 		follow_free(cmp.follow);
 		return NULL;
 	}
-	for (size_t i = 0; i < cfi->num_functions; i++)
-		if (is_entered(cmp.follow, cfi, &cfi->functions[i]))
-			follow_enter(cmp.follow, cfi->functions[i].start);
+	for (size_t i = 0; i < cfi->num_functions; i++) {
+		const struct function *function = &cfi->functions[i];
+
+		handlers_add(cmp.follow, function);
+		if (is_entered(cmp.follow, cfi, function))
+			follow_enter(cmp.follow, function->start);
+	}
 	if (follow_run(cmp.follow)) {
 		follow_for_each(cmp.follow, judge_insn, &cmp);
 		if (cmp.num_judged)

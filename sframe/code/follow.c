@@ -110,6 +110,18 @@ struct edge {
 };
 
 /**
+ * struct handler - where exceptions lead that are thrown below calls
+ * @start:	Address of the first of these calls.
+ * @end:	The end of the last one.
+ * @address:	Where execution goes on.
+ */
+struct handler {
+	u64	start;
+	u64	end;
+	u64	address;
+};
+
+/**
  * struct follow - what is known of an object's code
  * @limits:	The code to follow; NULL for all.
  * @parts:	The object's segments.
@@ -134,6 +146,9 @@ struct edge {
  * @ends:	Addresses of pointers to functions that do not return, sorted.
  * @num_ends:	Their number.
  * @room_ends:	How many @ends has room for.
+ * @handlers:	Handlers of exceptions, by ascending address of the calls.
+ * @num_handlers: Their number.
+ * @room_handlers: How many @handlers has room for.
  * @stack:	Blocks to go back from, as a stack.
  * @num_stack:	Their number.
  * @room_stack:	How many @stack has room for.
@@ -164,6 +179,9 @@ struct follow {
 	u64		*ends;
 	size_t		num_ends;
 	size_t		room_ends;
+	struct handler	*handlers;
+	size_t		num_handlers;
+	size_t		room_handlers;
 	u32		*stack;
 	size_t		num_stack;
 	size_t		room_stack;
@@ -347,6 +365,7 @@ void follow_free(struct follow *follow)
 	free(follow->blocks);
 	free(follow->hash);
 	free(follow->ends);
+	free(follow->handlers);
 	free(follow->edges);
 	constants_free(&follow->sets);
 	free(follow->queue);
@@ -447,6 +466,19 @@ bool follow_is_within(const struct follow *follow, u64 address)
 const u8 *follow_bytes(const struct follow *follow, u64 address, u64 *left)
 {
 	return bytes_at(follow, address, true, left);
+}
+
+/**
+ * follow_data() - get bytes of the object's memory
+ * @follow:	From follow_new().
+ * @address:	Address of the first one.
+ * @left:	Set to how many there are.
+ *
+ * Return: the bytes, or NULL if there are none.
+ */
+const u8 *follow_data(const struct follow *follow, u64 address, u64 *left)
+{
+	return bytes_at(follow, address, false, left);
 }
 
 /**
@@ -758,6 +790,29 @@ void follow_start(struct follow *follow, u64 address)
 		add_block(follow, address, &state)->is_entry = true;
 }
 
+/**
+ * follow_catch() - say where exceptions lead
+ * @follow:	From follow_new().
+ * @start:	Address of the first of the calls below which they are thrown.  It ascends from one
+ *		call of this function to the next.
+ * @end:	The end of the last one.
+ * @handler:	Where execution goes on then, in the same frame; 0 if nowhere.
+ *
+ * Return: false if there are more than any program has.
+ */
+bool follow_catch(struct follow *follow, u64 start, u64 end, u64 handler)
+{
+	if (!follow->budget || follow->num_handlers >= follow->max_blocks)
+		return false;
+	follow->budget--;
+	if (!handler)
+		return true;
+	follow->handlers = grow(follow->handlers, &follow->room_handlers, follow->num_handlers,
+				sizeof(*follow->handlers));
+	follow->handlers[follow->num_handlers++] = (struct handler){ start, end, handler };
+	return true;
+}
+
 /* Whether ways with these states, of which one at least has the CFA, cannot meet. */
 static bool is_conflict(struct follow *follow, const struct state *state,
 			const struct state *other)
@@ -958,6 +1013,27 @@ static bool is_after_last_call(struct follow *follow, u64 address, const struct 
 	       follow_decode(follow, address, &insn) && insn_saves(&insn);
 }
 
+/* An exception that is thrown below the call at @address, before @next, may lead to a handler. */
+static void catch_exception(struct follow *follow, u32 from, u64 address, u64 next,
+			    const struct state *state)
+{
+	size_t low = 0, high = follow->num_handlers;
+	struct state caught = *state;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (follow->handlers[mid].start <= address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (!low || next > follow->handlers[low - 1].end)
+		return;
+	state_call(&caught, CALLER_SAVED);
+	lead_to(follow, from, follow->handlers[low - 1].address, &caught, false);
+}
+
 /* Go on after a call if some way leads back from the function called. */
 static void follow_call(struct follow *follow, u32 from, const struct insn *insn, u64 next,
 			struct state *state)
@@ -1002,6 +1078,7 @@ static bool leave_block(struct follow *follow, u32 from, const struct insn *insn
 			jump_indirectly(follow, from, insn, state);
 		return true;
 	case INSN_CALL:
+		catch_exception(follow, from, address, next, state);
 		follow_call(follow, from, insn, next, state);
 		return true;
 	case INSN_RETURN:

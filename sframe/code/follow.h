@@ -37,12 +37,14 @@ struct follow *follow_new(const struct object *obj, const struct ranges *limits)
 bool follow_is_within(const struct follow *follow, u64 address);
 void follow_enter(struct follow *follow, u64 address);
 void follow_start(struct follow *follow, u64 address);
+bool follow_catch(struct follow *follow, u64 start, u64 end, u64 handler);
 bool follow_guess(struct follow *follow, u64 address, enum guess guess);
 bool follow_has_seen(const struct follow *follow, u64 address);
 bool follow_is_weak(struct follow *follow, u64 address);
 bool follow_run(struct follow *follow);
 void follow_for_each(struct follow *follow, follow_each *each, void *data);
 const u8 *follow_bytes(const struct follow *follow, u64 address, u64 *left);
+const u8 *follow_data(const struct follow *follow, u64 address, u64 *left);
 bool follow_word(const struct follow *follow, u64 address, u64 *word);
 bool follow_decode(struct follow *follow, u64 address, struct insn *insn);
 void follow_free(struct follow *follow);

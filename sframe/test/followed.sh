@@ -280,6 +280,35 @@ shapes_are_followed() {
 	has "$OUT/followed/out" " not known 0, errors of .eh_frame 0, differing 0"
 }
 
+# Nothing but an exception leads to what handles it.
+handlers_of_exceptions_are_followed() {
+	make_shapes caught <<-'END'
+		.globl _start
+		personality:
+		_start: .cfi_startproc
+			.cfi_personality 0x1b, personality
+			.cfi_lsda 0x1b, handlers
+			push %rbx
+			.cfi_def_cfa %rsp, 16
+		throws:	call *%rdi
+		back:	pop %rbx
+			.cfi_def_cfa %rsp, 8
+			ret
+		caught:	.cfi_def_cfa %rsp, 16
+			mov %rax, %rdi
+			call *%rbx
+			hlt
+			.cfi_endproc
+		.section .gcc_except_table, "a"
+		# Offsets from the function, of 4 bytes; no types
+		handlers: .byte 0xff, 0xff, 3, 2f - 1f
+		1:	.long throws - _start, back - throws, caught - _start
+			.byte 0
+		2:
+	END
+	code_is caught "7 instructions, followed 7 (100.000 %): equal 7, by other rules 0, not known 0"
+}
+
 rules_that_code_refutes_are_found() {
 	make_shapes bad <<-'END'
 		.globl _start
@@ -1006,6 +1035,7 @@ hostile_code_ends() {
 
 followed_cases() {
 	try code-shapes shapes_are_followed
+	try code-exceptions handlers_of_exceptions_are_followed
 	try code-refutes rules_that_code_refutes_are_found
 	try code-programs code_of_programs_equals_eh_frame
 	try code-stock-files code_of_stock_files_equals_eh_frame
