@@ -322,7 +322,8 @@ const char *followed_compare(const struct object *obj, const struct cfi *cfi, bo
 	for (size_t i = 0; i < cfi->num_functions; i++) {
 		const struct function *function = &cfi->functions[i];
 
-		handlers_add(cmp.follow, function);
+		if (has_rows(function))
+			handlers_add(cmp.follow, function);
 		if (is_entered(cmp.follow, cfi, function))
 			follow_enter(cmp.follow, function->start);
 	}

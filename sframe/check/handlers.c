@@ -11,6 +11,9 @@
 #include "base/bytes.h"
 #include "check/handlers.h"
 
+/* Two bytes, and two numbers of at most ten bytes with one between */
+#define MAX_HEAD	23
+
 static u64 get_offset(struct bytes *in, u8 encoding)
 {
 	switch (encoding) {
@@ -29,6 +32,26 @@ static u64 get_offset(struct bytes *in, u8 encoding)
 	}
 }
 
+/* Read a table's head.  Returns the encoding of its offsets; @table is set to what follows. */
+static u8 read_head(struct bytes *table, const u8 *bytes, u64 left)
+{
+	struct bytes in = { .at = bytes, .end = bytes + (left < MAX_HEAD ? left : MAX_HEAD) };
+	u8 encoding;
+	u64 size;
+
+	/* Handlers are at offsets from the function, not from elsewhere. */
+	if (get_fixed(&in, 1) != DW_EH_PE_omit)
+		in.bad = true;
+	if (get_fixed(&in, 1) != DW_EH_PE_omit)
+		get_uleb(&in);
+	encoding = get_fixed(&in, 1);
+	size = get_uleb(&in);
+	if (in.bad || size > left - (in.at - bytes))
+		size = 0;
+	*table = (struct bytes){ .at = in.at, .end = in.at + size };
+	return encoding;
+}
+
 /**
  * handlers_add() - have the handlers of a function's exceptions followed
  * @follow:	From follow_new().
@@ -37,35 +60,26 @@ static u64 get_offset(struct bytes *in, u8 encoding)
 void handlers_add(struct follow *follow, const struct function *function)
 {
 	u64 left, start, size, handler;
+	const u8 *bytes = function->handlers ?
+			  follow_data(follow, function->handlers, &left) : NULL;
 	struct bytes in;
 	u8 encoding;
 
-	if (!function->handlers)
+	if (!bytes || !follow_spend(follow, 1))
 		return;
-	in.at = follow_data(follow, function->handlers, &left);
-	if (!in.at)
-		return;
-	in = (struct bytes){ .at = in.at, .end = in.at + left };
-	/* Handlers are at offsets from the function, not from elsewhere. */
-	if (get_fixed(&in, 1) != DW_EH_PE_omit)
-		return;
-	if (get_fixed(&in, 1) != DW_EH_PE_omit)
-		get_uleb(&in);
-	encoding = get_fixed(&in, 1);
-	size = get_uleb(&in);
-	if (size > bytes_left(&in))
-		return;
-	in.end = in.at + size;
+	encoding = read_head(&in, bytes, left);
 	while (bytes_left(&in)) {
+		bytes = in.at;
 		start = get_offset(&in, encoding);
 		size = get_offset(&in, encoding);
 		handler = get_offset(&in, encoding);
 		get_uleb(&in);
-		if (in.bad || start >= function->size || handler >= function->size)
+		/* Many functions may name one table. */
+		if (!follow_spend(follow, in.at - bytes) || in.bad)
 			return;
+		if (!handler || handler >= function->size || start >= function->size)
+			continue;
 		start += function->start;
-		if (!follow_catch(follow, start, start + size,
-				  handler ? function->start + handler : 0))
-			return;
+		follow_catch(follow, start, start + size, function->start + handler);
 	}
 }

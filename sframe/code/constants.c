@@ -3,6 +3,7 @@
  * Sets of constants: the addresses that a register may have where ways meet, so that an indirect
  * jump has targets.  States name a set by its index, so equal sets have one.
  */
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,8 +11,6 @@
 #include "code/constants.h"
 
 #define MAX_SETS	65536
-#define FIRST_HASH	256
-#define NONE		UINT32_MAX
 
 /**
  * constants_join() - add values to a set
@@ -40,55 +39,38 @@ bool constants_join(struct constants *constants, const struct constants *other)
 	return true;
 }
 
-static u32 *find_slot(struct constant_sets *sets, const struct constants *constants)
+static int compare_sets(const void *a, const void *b)
 {
-	u64 hash = 0;
+	const struct constants *first = a, *second = b;
 
-	for (u32 i = 0; i < constants->count; i++)
-		hash = (hash ^ constants->at[i]) * 0x9e3779b97f4a7c15ULL;
-	for (size_t at = hash >> 32;; at++) {
-		u32 *slot = &sets->hash[at & (sets->hash_size - 1)];
-
-		if (*slot == NONE ||
-		    !memcmp(&sets->sets[*slot], constants, sizeof(*constants)))
-			return slot;
-	}
-}
-
-static void grow_hash(struct constant_sets *sets)
-{
-	sets->hash_size = sets->hash_size ? 2 * sets->hash_size : FIRST_HASH;
-	free(sets->hash);
-	sets->hash = require_memory(calloc(sets->hash_size, sizeof(*sets->hash)));
-	memset(sets->hash, 0xff, sets->hash_size * sizeof(*sets->hash));
-	for (u32 i = 0; i < sets->num_sets; i++)
-		*find_slot(sets, &sets->sets[i]) = i;
+	if (first->count != second->count)
+		return first->count < second->count ? -1 : 1;
+	return memcmp(first->at, second->at, first->count * sizeof(first->at[0]));
 }
 
 /**
  * constants_find() - find a set, or add it
  * @sets:	All sets.
- * @constants:	The set.
- * @index:	Set to its index.
+ * @constants:	The set; its index is set.
  *
  * Return: whether @sets has it; false if there are too many.
  */
-bool constants_find(struct constant_sets *sets, const struct constants *constants, u32 *index)
+bool constants_find(struct constant_sets *sets, struct constants *constants)
 {
-	u32 *slot;
+	struct constants **known = tfind(constants, &sets->tree, compare_sets), *added;
 
-	if (2 * sets->num_sets >= sets->hash_size)
-		grow_hash(sets);
-	slot = find_slot(sets, constants);
-	if (*slot == NONE) {
-		if (sets->num_sets == MAX_SETS)
-			return false;
-		sets->sets = grow(sets->sets, &sets->room_sets, sets->num_sets,
-				  sizeof(*sets->sets));
-		*slot = sets->num_sets;
-		sets->sets[sets->num_sets++] = *constants;
+	if (known) {
+		constants->index = (*known)->index;
+		return true;
 	}
-	*index = *slot;
+	if (sets->num_sets == MAX_SETS)
+		return false;
+	constants->index = sets->num_sets;
+	added = require_memory(malloc(sizeof(*added)));
+	*added = *constants;
+	require_memory(tsearch(added, &sets->tree, compare_sets));
+	sets->sets = grow(sets->sets, &sets->room_sets, sets->num_sets, sizeof(*sets->sets));
+	sets->sets[sets->num_sets++] = added;
 	return true;
 }
 
@@ -98,6 +80,6 @@ bool constants_find(struct constant_sets *sets, const struct constants *constant
  */
 void constants_free(struct constant_sets *sets)
 {
+	tdestroy(sets->tree, free);
 	free(sets->sets);
-	free(sets->hash);
 }

@@ -11,10 +11,12 @@
 
 /**
  * struct constants - the values that a register may have
+ * @index:	Which one it is of struct constant_sets.
  * @count:	Their number.
- * @at:		The values, sorted; those that are not used are zero.
+ * @at:		The values, sorted.
  */
 struct constants {
+	u32	index;
 	u32	count;
 	s64	at[MAX_CONSTANTS];
 };
@@ -24,19 +26,21 @@ struct constants {
  * @sets:	They.
  * @num_sets:	Their number.
  * @room_sets:	How many @sets has room for.
- * @hash:	Their indexes by what is in them; all bits set where none is.
- * @hash_size:	A power of two, or 0.
+ * @tree:	A tree of them; see tsearch(3).
+ * @low:	Address of the first byte of code.
+ * @high:	The end of the last one.
  */
 struct constant_sets {
-	struct constants	*sets;
+	struct constants	**sets;
 	size_t			num_sets;
 	size_t			room_sets;
-	u32			*hash;
-	size_t			hash_size;
+	void			*tree;
+	s64			low;
+	s64			high;
 };
 
 bool constants_join(struct constants *constants, const struct constants *other);
-bool constants_find(struct constant_sets *sets, const struct constants *constants, u32 *index);
+bool constants_find(struct constant_sets *sets, struct constants *constants);
 void constants_free(struct constant_sets *sets);
 
 #endif /* _SFRAME_CODE_CONSTANTS_H */

@@ -16,7 +16,8 @@
 
 /* How often an instruction may be decoded, on average over the text */
 #define MAX_VISITS	16
-#define MAX_TABLE	65536
+/* What part of the instructions that may still be decoded a table may have as entries */
+#define TABLE_SHARE	8
 /* How many entries of a table count whose end is not known, and how far they may lead */
 #define OPEN_ENTRIES	8
 #define OPEN_BYTES	65536
@@ -313,9 +314,18 @@ static void set_bounds(struct follow *follow)
 {
 	u64 bytes = 0;
 
-	for (size_t i = 0; !follow->limits && i < follow->num_parts; i++)
-		if (follow->parts[i].seen)
-			bytes += follow->parts[i].size;
+	follow->sets.low = INT64_MAX;
+	for (size_t i = 0; i < follow->num_parts; i++) {
+		const struct part *part = &follow->parts[i];
+
+		if (!part->seen)
+			continue;
+		bytes += follow->limits ? 0 : part->size;
+		if ((s64)part->vaddr < follow->sets.low)
+			follow->sets.low = part->vaddr;
+		if ((s64)(part->vaddr + part->size) > follow->sets.high)
+			follow->sets.high = part->vaddr + part->size;
+	}
 	for (size_t i = 0; follow->limits && i < follow->limits->count; i++)
 		bytes += follow->limits->at[i].end - follow->limits->at[i].start;
 	follow->budget = MAX_VISITS * bytes;
@@ -791,35 +801,41 @@ void follow_start(struct follow *follow, u64 address)
 }
 
 /**
+ * follow_spend() - count what a caller does as instructions that are decoded
+ * @follow:	From follow_new().
+ * @units:	Their number.
+ *
+ * Return: false if that takes too long; then follow_run() fails.
+ */
+bool follow_spend(struct follow *follow, u64 units)
+{
+	follow->budget -= units < follow->budget ? units : follow->budget;
+	return follow->budget;
+}
+
+/**
  * follow_catch() - say where exceptions lead
  * @follow:	From follow_new().
  * @start:	Address of the first of the calls below which they are thrown.  It ascends from one
  *		call of this function to the next.
  * @end:	The end of the last one.
- * @handler:	Where execution goes on then, in the same frame; 0 if nowhere.
- *
- * Return: false if there are more than any program has.
+ * @handler:	Where execution goes on then, in the same frame.
  */
-bool follow_catch(struct follow *follow, u64 start, u64 end, u64 handler)
+void follow_catch(struct follow *follow, u64 start, u64 end, u64 handler)
 {
-	if (!follow->budget || follow->num_handlers >= follow->max_blocks)
-		return false;
-	follow->budget--;
-	if (!handler)
-		return true;
+	if (follow->num_handlers == follow->max_blocks)
+		return;
 	follow->handlers = grow(follow->handlers, &follow->room_handlers, follow->num_handlers,
 				sizeof(*follow->handlers));
 	follow->handlers[follow->num_handlers++] = (struct handler){ start, end, handler };
-	return true;
 }
 
 /* Whether ways with these states, of which one at least has the CFA, cannot meet. */
-static bool is_conflict(struct follow *follow, const struct state *state,
-			const struct state *other)
+static bool is_conflict(const struct state *state, const struct state *other)
 {
 	struct state both = *state;
 
-	return state_meet(&both, other, &follow->sets) && !state_has_cfa(&both);
+	return state_meet(&both, other, NULL) && !state_has_cfa(&both);
 }
 
 /* Function @from goes on in another one, or beyond the limits.  It must have left its frame. */
@@ -838,7 +854,7 @@ static bool merge_state(struct follow *follow, struct block *block, const struct
 	struct state both;
 
 	get_state(block, &both);
-	if (block->is_weak != is_weak && is_conflict(follow, &both, state)) {
+	if (block->is_weak != is_weak && is_conflict(&both, state)) {
 		if (is_weak)
 			return false;
 		set_state(block, state);
@@ -867,7 +883,7 @@ static bool is_refuted(struct follow *follow, u32 from, const struct block *bloc
 	    group_of(follow, from) == group_of(follow, block - follow->blocks))
 		return false;
 	get_state(block, &before);
-	return is_conflict(follow, &before, state);
+	return is_conflict(&before, state);
 }
 
 /*
@@ -947,12 +963,13 @@ static bool is_table(struct follow *follow, const struct fact *table)
 	u64 target;
 
 	if ((table->kind != VALUE_TARGET && table->kind != VALUE_POINTER) || !table->count ||
-	    table->count > MAX_TABLE)
+	    table->count > follow->budget / TABLE_SHARE)
 		return false;
-	follow->budget -= table->count < follow->budget ? table->count : follow->budget;
-	for (u32 i = 0; i < table->count; i++)
+	for (u32 i = 0; i < table->count; i++) {
+		follow->budget--;
 		if (!table_target(follow, table, i, &target))
 			return false;
+	}
 	return true;
 }
 
@@ -983,8 +1000,10 @@ static void jump_indirectly(struct follow *follow, u32 from, const struct insn *
 	if (is_end(follow, insn))
 		return;
 	if (state_constants(state, insn, &follow->sets, &constants)) {
-		for (u32 i = 0; i < constants.count; i++)
+		for (u32 i = 0; i < constants.count && follow->budget; i++) {
+			follow->budget--;
 			lead_to(follow, from, constants.at[i], state, false);
+		}
 		return;
 	}
 	if (state_table(state, insn, &table) && is_open(&table))

@@ -37,7 +37,8 @@ struct follow *follow_new(const struct object *obj, const struct ranges *limits)
 bool follow_is_within(const struct follow *follow, u64 address);
 void follow_enter(struct follow *follow, u64 address);
 void follow_start(struct follow *follow, u64 address);
-bool follow_catch(struct follow *follow, u64 start, u64 end, u64 handler);
+bool follow_spend(struct follow *follow, u64 units);
+void follow_catch(struct follow *follow, u64 start, u64 end, u64 handler);
 bool follow_guess(struct follow *follow, u64 address, enum guess guess);
 bool follow_has_seen(const struct follow *follow, u64 address);
 bool follow_is_weak(struct follow *follow, u64 address);

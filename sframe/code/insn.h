@@ -83,7 +83,7 @@ struct memory {
  * @kind:	What it does.
  * @condition:	When an INSN_BRANCH is taken.
  * @length:	Its length in bytes.
- * @to:		The register that @kind writes.
+ * @to:		The register that @kind writes, or compares.
  * @from:	The register that @kind reads.
  * @size:	How many bytes of @from INSN_EXTEND and INSN_COMPARE read, from the lowest one on.
  * @writes:	A bit for each general register that it writes.

@@ -12,7 +12,6 @@
 #include "code/state.h"
 
 #define WORD		8
-#define MAX_TABLE	65536
 /* No stack frame is larger. */
 #define MAX_FRAME	(1LL << 30)
 
@@ -74,8 +73,13 @@ static void forget_one(struct state *state)
 	for (u32 i = 0; i < state->num_facts; i++) {
 		const struct fact *fact = &state->facts[i];
 
-		if (fact->place != PLACE_REGISTER && fact->kind == VALUE_CFA &&
-		    fact->number < lowest) {
+		if (fact->place == PLACE_REGISTER)
+			continue;
+		if (fact->kind == VALUE_ALIGNED) {
+			at = i;
+			break;
+		}
+		if (fact->kind == VALUE_CFA && fact->number < lowest) {
 			lowest = fact->number;
 			at = i;
 		}
@@ -151,8 +155,9 @@ static void set_register(struct state *state, u8 reg, const struct fact *value)
 {
 	if (reg == GPR_NONE)
 		return;
-	forget_pair(state, reg);
+	/* @value may be one of the facts. */
 	note(state, PLACE_REGISTER, reg, value);
+	forget_pair(state, reg);
 	for (u32 size = 1; size <= WORD; size *= 2) {
 		forget(state, PLACE_PART, part_of(reg, size));
 		forget(state, PLACE_MEMORY, part_of(reg, size));
@@ -434,6 +439,15 @@ static struct fact open_table_at(const struct state *state, const struct memory 
 	return table;
 }
 
+/* @value if @insn, which extends it from @size bytes, keeps it */
+static struct fact extended(const struct insn *insn, const struct fact *value, u32 size)
+{
+	if (value->kind == VALUE_BELOW && !insn->zero_extends && size < 4 &&
+	    value->count > 1U << (8 * size - 1))
+		return (struct fact){ };
+	return *value;
+}
+
 /* What a comparison has bounded, or an entry of a table of offsets */
 static void load_part(struct state *state, const struct insn *insn)
 {
@@ -443,10 +457,12 @@ static void load_part(struct state *state, const struct insn *insn)
 	struct fact value = { };
 
 	if (known && known->number == memory->offset && memory->index == GPR_NONE &&
-	    memory->is_known)
+	    memory->is_known) {
 		value = below(known->count);
-	else if (memory->size == 4)
+		value = extended(insn, &value, memory->size);
+	} else if (memory->size == 4) {
 		value = table_at(state, memory, 4, VALUE_OFFSET);
+	}
 	if (value.kind == VALUE_UNKNOWN && (memory->size == 2 || memory->size == 4))
 		value = open_table_at(state, memory);
 	if (value.kind == VALUE_UNKNOWN && insn->zero_extends)
@@ -463,7 +479,7 @@ static void extend(struct state *state, const struct insn *insn)
 	struct fact copy = { };
 
 	if (from && (from->kind == VALUE_BELOW || from->kind == VALUE_OFFSET))
-		copy = *from;
+		copy = extended(insn, from, insn->size);
 	else if (insn->zero_extends)
 		copy = narrow(insn->size);
 	set_register(state, insn->to, &copy);
@@ -693,6 +709,11 @@ void state_step(struct state *state, const struct insn *insn)
 	}
 }
 
+static bool is_stack(const struct fact *value)
+{
+	return value && (value->kind == VALUE_CFA || value->kind == VALUE_ALIGNED);
+}
+
 /*
  * Registers @reg and @other are equal, where a function with a large frame has moved its stack
  * pointer in a loop until it is what the other has.  Returns false if they cannot be.
@@ -703,19 +724,36 @@ static bool make_equal(struct state *state, u8 reg, u8 other)
 	const struct fact *second = state_register(state, other);
 	struct fact copy;
 
-	if (is_address(first) && is_address(second))
+	if (is_stack(first) && is_stack(second))
 		return first->kind != second->kind || first->number == second->number;
-	if (is_address(first) || is_address(second)) {
-		copy = is_address(first) ? *first : *second;
-		set_register(state, is_address(first) ? other : reg, &copy);
+	if (is_stack(first) && !second) {
+		copy = *first;
+		set_register(state, other, &copy);
+	} else if (is_stack(second) && !first) {
+		copy = *second;
+		set_register(state, reg, &copy);
 	}
 	return true;
 }
 
-/* Whether it is no address of the stack, and nothing that the caller had */
-static bool is_number(const struct fact *value)
+/* Whether a number below @count is more than what is known of a register, by its low 32 bits */
+static bool is_news(const struct fact *known, u32 count)
 {
-	return !value || value->kind >= VALUE_CONSTANT;
+	if (!known)
+		return true;
+	switch (known->kind) {
+	case VALUE_CONSTANT:
+		return known->number >= 0 && known->number <= UINT32_MAX;
+	case VALUE_BELOW:
+		return known->number != 1 || known->count > count;
+	case VALUE_NARROW:
+		return count <= 1U << 8 * known->count;
+	case VALUE_OFFSET:
+	case VALUE_SHORT:
+		return true;
+	default:
+		return false;
+	}
 }
 
 /* What was compared is less than a number. */
@@ -736,7 +774,7 @@ static void make_less(struct state *state, const struct fact *compared, bool or_
 	known = state_register(state, reg);
 	if (size < 4 && (!known || known->kind != VALUE_NARROW || known->count > size))
 		return;
-	if (is_number(known) && !(is_below(known) && known->count <= bound.count))
+	if (is_news(known, bound.count))
 		note(state, PLACE_REGISTER, reg, &bound);
 }
 
@@ -835,9 +873,17 @@ static void get_constants(const struct fact *value, const struct constant_sets *
 			  struct constants *constants)
 {
 	if (value->kind == VALUE_CONSTANTS)
-		*constants = sets->sets[value->count];
+		*constants = *sets->sets[value->count];
 	else
 		*constants = (struct constants){ .count = 1, .at = { value->number } };
+}
+
+/* Whether a jump may lead to the values, or a table may have as many entries */
+static bool is_useful(const struct constants *constants, const struct constant_sets *sets)
+{
+	s64 first = constants->at[0], last = constants->at[constants->count - 1];
+
+	return (first >= 0 && last < MAX_TABLE) || (first >= sets->low && last < sets->high);
 }
 
 /* Ways with different addresses of code may lead to one jump. */
@@ -851,9 +897,10 @@ static struct fact join_constants(const struct fact *fact, const struct fact *ot
 		return (struct fact){ };
 	get_constants(fact, sets, &constants);
 	get_constants(other, sets, &more);
-	if (!constants_join(&constants, &more) ||
-	    !constants_find(sets, &constants, &joined.count))
+	if (!constants_join(&constants, &more) || !is_useful(&constants, sets) ||
+	    !constants_find(sets, &constants))
 		return (struct fact){ };
+	joined.count = constants.index;
 	return joined;
 }
 
@@ -881,7 +928,8 @@ static struct fact join_bounds(const struct fact *fact, const struct fact *other
  * state_meet() - keep what is known on two ways to an instruction
  * @state:	What is known on one; changed to what is known on both.
  * @other:	What is known on the other.
- * @sets:	The sets of constants that both name; new ones are added.
+ * @sets:	The sets of constants that both name; new ones are added.  NULL to forget what is
+ *		not the same constant.
  *
  * Return: whether @state has changed.
  */
@@ -898,8 +946,8 @@ bool state_meet(struct state *state, const struct state *other, struct constant_
 			i++;
 			continue;
 		}
-		joined = join_constants(fact, second, sets);
-		if (joined.kind == VALUE_UNKNOWN)
+		joined = sets ? join_constants(fact, second, sets) : (struct fact){ };
+		if (sets && joined.kind == VALUE_UNKNOWN)
 			joined = join_bounds(fact, second, sets);
 		i += joined.kind != VALUE_UNKNOWN;
 		if (is_same(fact, &joined))

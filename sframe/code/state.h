@@ -6,6 +6,9 @@
 #include "code/constants.h"
 #include "code/insn.h"
 
+/* No table has more entries. */
+#define MAX_TABLE	65536
+
 /* What is known of a value.  @number and @count of struct fact say more. */
 enum value_kind {
 	VALUE_UNKNOWN,
@@ -34,7 +37,7 @@ enum place_kind {
 	PLACE_MEMORY,		/* memory at a register + @number, likewise */
 	PLACE_COMPARED,		/* a part of a register was compared last, with @count */
 	PLACE_COMPARED_MEMORY,	/* memory was, as PLACE_MEMORY has it */
-	PLACE_COMPARED_PAIR,	/* two registers were, with each other: see pair_of() */
+	PLACE_COMPARED_PAIR,	/* two registers were: see pair_of(); the value says nothing */
 };
 
 /**
