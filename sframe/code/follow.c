@@ -16,6 +16,13 @@
 
 /* How often an instruction may be decoded, on average over the text */
 #define MAX_VISITS	16
+/* lea disp32(%rip), %r64, and its size without the prefix */
+#define LEA		0x8d
+#define LEA_SIZE	6
+#define REX_MASK	0xfb
+#define REX_W		0x48
+#define MODRM_MASK	0xc7
+#define MODRM_RIP	0x05
 /* What part of the instructions that may still be decoded a table may have as entries */
 #define TABLE_SHARE	8
 /* How many entries of a table count whose end is not known, and how far they may lead */
@@ -43,6 +50,8 @@
  * @certain:	All bytes of the instructions that are no guess, likewise.
  * @likely:	Those, and those of likely guesses, likewise.
  * @begins:	Those that begin a block, likewise.
+ * @named:	Those whose address some code may load, relative to itself, likewise; NULL until
+ *		find_named().
  */
 struct part {
 	u64		vaddr;
@@ -52,6 +61,7 @@ struct part {
 	u8		*certain;
 	u8		*likely;
 	u8		*begins;
+	u8		*named;
 };
 
 /**
@@ -123,6 +133,16 @@ struct handler {
 };
 
 /**
+ * struct import - a function that the dynamic linker finds by its name
+ * @pointer:	Address of the pointer to it.
+ * @target:	The function in this object that has the name; 0 if it is one that never returns.
+ */
+struct import {
+	u64	pointer;
+	u64	target;
+};
+
+/**
  * struct follow - what is known of an object's code
  * @limits:	The code to follow; NULL for all.
  * @parts:	The object's segments.
@@ -144,9 +164,9 @@ struct handler {
  * @num_open:	Their number.
  * @room_open:	How many @open has room for.
  * @next_open:	How many of them have been guessed.
- * @ends:	Addresses of pointers to functions that do not return, sorted.
- * @num_ends:	Their number.
- * @room_ends:	How many @ends has room for.
+ * @imports:	What pointers lead to that the dynamic linker sets, sorted by pointer.
+ * @num_imports: Their number.
+ * @room_imports: How many @imports has room for.
  * @handlers:	Handlers of exceptions, by ascending address of the calls.
  * @num_handlers: Their number.
  * @room_handlers: How many @handlers has room for.
@@ -155,6 +175,7 @@ struct handler {
  * @room_stack:	How many @stack has room for.
  * @max_blocks:	How many blocks there may be.
  * @budget:	How many more instructions may be decoded.
+ * @has_named:	find_named() has run.
  */
 struct follow {
 	const struct ranges *limits;
@@ -177,9 +198,9 @@ struct follow {
 	size_t		num_open;
 	size_t		room_open;
 	size_t		next_open;
-	u64		*ends;
-	size_t		num_ends;
-	size_t		room_ends;
+	struct import	*imports;
+	size_t		num_imports;
+	size_t		room_imports;
 	struct handler	*handlers;
 	size_t		num_handlers;
 	size_t		room_handlers;
@@ -188,7 +209,29 @@ struct follow {
 	size_t		room_stack;
 	size_t		max_blocks;
 	u64		budget;
+	bool		has_named;
 };
+
+static const struct part *part_at(const struct follow *follow, u64 address, bool code)
+{
+	for (size_t i = 0; i < follow->num_parts; i++) {
+		const struct part *part = &follow->parts[i];
+
+		if (address - part->vaddr < part->size && (part->seen || !code))
+			return part;
+	}
+	return NULL;
+}
+
+static bool has_bit(const u8 *bits, u64 at)
+{
+	return bits[at / 8] & 1 << at % 8;
+}
+
+static void set_bit(u8 *bits, u64 at)
+{
+	bits[at / 8] |= 1 << at % 8;
+}
 
 static void add_part(struct follow *follow, const struct object *obj, const GElf_Phdr *phdr)
 {
@@ -228,7 +271,8 @@ static bool never_returns(const char *name)
 		"__cxa_throw_bad_array_new_length", "__fortify_fail", "__libc_start_main",
 		"__longjmp_chk", "__stack_chk_fail", "_exit", "_longjmp", "abort", "err", "errx",
 		"exit", "g_assertion_message", "g_assertion_message_expr", "longjmp",
-		"pthread_exit", "quick_exit", "siglongjmp", "thrd_exit", "verr", "verrx", NULL
+		"pthread_exit", "quick_exit", "rb_bug", "siglongjmp", "thrd_exit", "verr", "verrx",
+		NULL
 	};
 
 	for (const char *const *known = names; *known; known++)
@@ -239,17 +283,17 @@ static bool never_returns(const char *name)
 	       strstr(name, "__throw_");
 }
 
-static int compare_addresses(const void *a, const void *b)
+static bool is_function(const GElf_Sym *sym)
 {
-	u64 first = *(const u64 *)a, second = *(const u64 *)b;
-
-	return first < second ? -1 : first > second;
+	return sym->st_shndx != SHN_UNDEF && sym->st_value &&
+	       GELF_ST_TYPE(sym->st_info) == STT_FUNC;
 }
 
-static void add_ends(struct follow *follow, const struct object *obj, const GElf_Shdr *shdr,
-		     Elf_Data *data, u64 *left)
+static void add_imports(struct follow *follow, const struct object *obj, const GElf_Shdr *shdr,
+			Elf_Data *data, u64 *left)
 {
 	Elf_Scn *scn = elf_getscn(obj->elf, shdr->sh_link);
+	struct import import;
 	Elf_Data *symbols;
 	GElf_Shdr symtab;
 	const char *name;
@@ -268,15 +312,26 @@ static void add_ends(struct follow *follow, const struct object *obj, const GElf
 		    !gelf_getsym(symbols, GELF_R_SYM(rela.r_info), &sym))
 			continue;
 		name = elf_strptr(obj->elf, symtab.sh_link, sym.st_name);
-		if (!name || !never_returns(name))
-			continue;
-		follow->ends = grow(follow->ends, &follow->room_ends, follow->num_ends,
-				    sizeof(*follow->ends));
-		follow->ends[follow->num_ends++] = rela.r_offset;
+		import = (struct import){ .pointer = rela.r_offset };
+		if (!name || !never_returns(name)) {
+			if (!is_function(&sym))
+				continue;
+			import.target = sym.st_value;
+		}
+		follow->imports = grow(follow->imports, &follow->room_imports,
+				       follow->num_imports, sizeof(*follow->imports));
+		follow->imports[follow->num_imports++] = import;
 	}
 }
 
-static void find_ends(struct follow *follow, const struct object *obj)
+static int compare_imports(const void *a, const void *b)
+{
+	const struct import *first = a, *second = b;
+
+	return first->pointer < second->pointer ? -1 : first->pointer > second->pointer;
+}
+
+static void find_imports(struct follow *follow, const struct object *obj)
 {
 	u64 left = 2 * obj->file_size;
 	Elf_Scn *scn = NULL;
@@ -285,21 +340,23 @@ static void find_ends(struct follow *follow, const struct object *obj)
 
 	while ((data = object_next_section(obj, &scn, 1 << SHT_RELA, &shdr, &left)))
 		if (shdr.sh_flags & SHF_ALLOC)
-			add_ends(follow, obj, &shdr, data, &left);
-	if (follow->num_ends)
-		qsort(follow->ends, follow->num_ends, sizeof(*follow->ends), compare_addresses);
+			add_imports(follow, obj, &shdr, data, &left);
+	if (follow->num_imports)
+		qsort(follow->imports, follow->num_imports, sizeof(*follow->imports),
+		      compare_imports);
 }
 
-/* Whether an indirect call or jump is to a function that does not return. */
-static bool is_end(const struct follow *follow, const struct insn *insn)
+/* The function that an indirect call or jump leads to by a pointer of the dynamic linker */
+static const struct import *find_import(const struct follow *follow, const struct insn *insn)
 {
 	const struct memory *memory = &insn->memory;
-	u64 address = memory->offset;
+	struct import import = { .pointer = memory->offset };
 
-	return memory->size && memory->is_known && memory->base == GPR_NONE &&
-	       memory->index == GPR_NONE && follow->num_ends &&
-	       bsearch(&address, follow->ends, follow->num_ends, sizeof(address),
-		       compare_addresses);
+	if (!memory->size || !memory->is_known || memory->base != GPR_NONE ||
+	    memory->index != GPR_NONE || !follow->num_imports)
+		return NULL;
+	return bsearch(&import, follow->imports, follow->num_imports, sizeof(import),
+		       compare_imports);
 }
 
 static void clear_hash(struct follow *follow, size_t size)
@@ -352,7 +409,7 @@ struct follow *follow_new(const struct object *obj, const struct ranges *limits)
 	for (size_t i = 0; i < count; i++)
 		if (gelf_getphdr(obj->elf, i, &phdr))
 			add_part(follow, obj, &phdr);
-	find_ends(follow, obj);
+	find_imports(follow, obj);
 	set_bounds(follow);
 	return follow;
 }
@@ -368,13 +425,14 @@ void follow_free(struct follow *follow)
 		free(follow->parts[i].certain);
 		free(follow->parts[i].likely);
 		free(follow->parts[i].begins);
+		free(follow->parts[i].named);
 	}
 	for (size_t i = 0; i < follow->num_blocks; i++)
 		free(follow->blocks[i].facts);
 	free(follow->parts);
 	free(follow->blocks);
 	free(follow->hash);
-	free(follow->ends);
+	free(follow->imports);
 	free(follow->handlers);
 	free(follow->edges);
 	constants_free(&follow->sets);
@@ -382,17 +440,6 @@ void follow_free(struct follow *follow)
 	free(follow->open);
 	free(follow->stack);
 	free(follow);
-}
-
-static const struct part *part_at(const struct follow *follow, u64 address, bool code)
-{
-	for (size_t i = 0; i < follow->num_parts; i++) {
-		const struct part *part = &follow->parts[i];
-
-		if (address - part->vaddr < part->size && (part->seen || !code))
-			return part;
-	}
-	return NULL;
 }
 
 /* The bytes at @address and how many follow; NULL if there are none. */
@@ -404,16 +451,6 @@ static const u8 *bytes_at(const struct follow *follow, u64 address, bool code, u
 		return NULL;
 	*left = part->size - (address - part->vaddr);
 	return part->bytes + (address - part->vaddr);
-}
-
-static bool has_bit(const u8 *bits, u64 at)
-{
-	return bits[at / 8] & 1 << at % 8;
-}
-
-static void set_bit(u8 *bits, u64 at)
-{
-	bits[at / 8] |= 1 << at % 8;
 }
 
 static void see(struct follow *follow, u64 address, u8 length, enum guess guess)
@@ -933,6 +970,59 @@ static void lead_to(struct follow *follow, u32 from, u64 address, const struct s
 		set_returns(follow, from);
 }
 
+/* Note what instructions like `lea disp32(%rip), %r64` name, wherever their bytes are. */
+static void find_named_by(struct follow *follow, const struct part *code)
+{
+	const u8 *at = code->bytes + 1, *end = code->bytes + code->size;
+	const struct part *part;
+	u64 target;
+	s32 offset;
+
+	for (; end - at >= LEA_SIZE && (at = memchr(at, LEA, end - at - LEA_SIZE + 1)); at++) {
+		if ((at[-1] & REX_MASK) != REX_W || (at[1] & MODRM_MASK) != MODRM_RIP)
+			continue;
+		memcpy(&offset, at + 2, sizeof(offset));
+		target = code->vaddr + (at - code->bytes) + LEA_SIZE + offset;
+		part = part_at(follow, target, false);
+		if (part)
+			set_bit(part->named, target - part->vaddr);
+	}
+}
+
+/* All at once, when it is first of use */
+static void find_named(struct follow *follow)
+{
+	if (follow->has_named)
+		return;
+	follow->has_named = true;
+	for (size_t i = 0; i < follow->num_parts; i++) {
+		struct part *part = &follow->parts[i];
+
+		part->named = require_memory(calloc(part->size / 8 + 1, 1));
+	}
+	for (size_t i = 0; i < follow->num_parts; i++)
+		if (follow->parts[i].seen && follow->parts[i].size)
+			find_named_by(follow, &follow->parts[i]);
+}
+
+/*
+ * How many entries a table of offsets has.  A mask may let its index be more than it ever is, but
+ * the next table begins where other code says.
+ */
+static u32 count_entries(struct follow *follow, const struct fact *table)
+{
+	const struct part *part = part_at(follow, table->number, false);
+	u32 count = 1;
+
+	if (!part || table->kind != VALUE_TARGET)
+		return table->count;
+	find_named(follow);
+	while (count < table->count && table->number + 4 * count < part->vaddr + part->size &&
+	       !has_bit(part->named, table->number + 4 * count - part->vaddr))
+		count++;
+	return count;
+}
+
 static unsigned int entry_size(const struct fact *table)
 {
 	if (table->kind == VALUE_POINTER)
@@ -958,13 +1048,14 @@ static bool table_target(const struct follow *follow, const struct fact *table, 
 	return bytes_at(follow, *target, true, &left);
 }
 
-static bool is_table(struct follow *follow, const struct fact *table)
+static bool is_table(struct follow *follow, struct fact *table)
 {
 	u64 target;
 
 	if ((table->kind != VALUE_TARGET && table->kind != VALUE_POINTER) || !table->count ||
 	    table->count > follow->budget / TABLE_SHARE)
 		return false;
+	table->count = count_entries(follow, table);
 	for (u32 i = 0; i < table->count; i++) {
 		follow->budget--;
 		if (!table_target(follow, table, i, &target))
@@ -993,12 +1084,17 @@ static void add_open(struct follow *follow, u32 index)
 static void jump_indirectly(struct follow *follow, u32 from, const struct insn *insn,
 			    const struct state *state)
 {
+	const struct import *import;
 	struct constants constants;
 	struct fact table;
 	u64 target;
 
-	if (is_end(follow, insn))
+	import = find_import(follow, insn);
+	if (import) {
+		if (import->target)
+			lead_to(follow, from, import->target, state, false);
 		return;
+	}
 	if (state_constants(state, insn, &follow->sets, &constants)) {
 		for (u32 i = 0; i < constants.count && follow->budget; i++) {
 			follow->budget--;
@@ -1057,8 +1153,10 @@ static void catch_exception(struct follow *follow, u32 from, u64 address, u64 ne
 static void follow_call(struct follow *follow, u32 from, const struct insn *insn, u64 next,
 			struct state *state)
 {
-	struct block *callee = insn->has_target ?
-			       enter(follow, insn->target, follow->blocks[from].guess,
+	const struct import *import = insn->has_target ? NULL : find_import(follow, insn);
+	u64 target = import ? import->target : insn->target;
+	struct block *callee = insn->has_target || (import && target) ?
+			       enter(follow, target, follow->blocks[from].guess,
 				     state_fp_saved(state)) : NULL;
 	const u16 writes = callee ? group_of(follow, callee - follow->blocks)->writes :
 				    CALLER_SAVED;
@@ -1067,7 +1165,7 @@ static void follow_call(struct follow *follow, u32 from, const struct insn *insn
 	follow->blocks[from].assumed |= writes;
 	if (callee)
 		add_edge(follow, &callee->callers, from);
-	if ((callee && !callee->returns) || is_end(follow, insn) ||
+	if ((callee && !callee->returns) || (import && !target) ||
 	    is_after_last_call(follow, next, state))
 		return;
 	state_call(state, writes);
