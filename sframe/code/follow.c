@@ -13,6 +13,7 @@
 
 #include "base/grow.h"
 #include "code/follow.h"
+#include "code/imports.h"
 
 /* How often an instruction may be decoded, on average over the text */
 #define MAX_VISITS	16
@@ -28,8 +29,6 @@
 /* How many entries of a table count whose end is not known, and how far they may lead */
 #define OPEN_ENTRIES	8
 #define OPEN_BYTES	65536
-/* No longer one is the name of a function that never returns. */
-#define MAX_NAME	256
 /* How deep functions that never return may call each other */
 #define MAX_CALLS	8
 /* How many bytes of text there are for each block at least; compilers' code has 20 */
@@ -133,16 +132,6 @@ struct handler {
 };
 
 /**
- * struct import - a function that the dynamic linker finds by its name
- * @pointer:	Address of the pointer to it.
- * @target:	The function in this object that has the name; 0 if it is one that never returns.
- */
-struct import {
-	u64	pointer;
-	u64	target;
-};
-
-/**
  * struct follow - what is known of an object's code
  * @limits:	The code to follow; NULL for all.
  * @parts:	The object's segments.
@@ -164,9 +153,7 @@ struct import {
  * @num_open:	Their number.
  * @room_open:	How many @open has room for.
  * @next_open:	How many of them have been guessed.
- * @imports:	What pointers lead to that the dynamic linker sets, sorted by pointer.
- * @num_imports: Their number.
- * @room_imports: How many @imports has room for.
+ * @imports:	What pointers lead to that the dynamic linker sets.
  * @handlers:	Handlers of exceptions, by ascending address of the calls.
  * @num_handlers: Their number.
  * @room_handlers: How many @handlers has room for.
@@ -198,9 +185,7 @@ struct follow {
 	size_t		num_open;
 	size_t		room_open;
 	size_t		next_open;
-	struct import	*imports;
-	size_t		num_imports;
-	size_t		room_imports;
+	struct imports	imports;
 	struct handler	*handlers;
 	size_t		num_handlers;
 	size_t		room_handlers;
@@ -261,102 +246,15 @@ static void add_part(struct follow *follow, const struct object *obj, const GElf
 	part->begins = require_memory(calloc(phdr->p_filesz / 8 + 1, 1));
 }
 
-/* Functions of libc, libstdc++ and others that do not return */
-static bool never_returns(const char *name)
-{
-	static const char *const names[] = {
-		"_Exit", "_Unwind_Resume", "_ZSt9terminatev", "__assert_fail",
-		"__assert_perror_fail", "__chk_fail", "__cxa_bad_cast", "__cxa_bad_typeid",
-		"__cxa_call_terminate", "__cxa_rethrow", "__cxa_throw",
-		"__cxa_throw_bad_array_new_length", "__fortify_fail", "__libc_start_main",
-		"__longjmp_chk", "__stack_chk_fail", "_exit", "_longjmp", "abort", "err", "errx",
-		"exit", "g_assertion_message", "g_assertion_message_expr", "longjmp",
-		"pthread_exit", "quick_exit", "rb_bug", "siglongjmp", "thrd_exit", "verr", "verrx",
-		NULL
-	};
-
-	for (const char *const *known = names; *known; known++)
-		if (!strcmp(name, *known))
-			return true;
-	/* std::__throw_bad_alloc() and its like */
-	return !strncmp(name, "_ZSt", 4) && strnlen(name, MAX_NAME) < MAX_NAME &&
-	       strstr(name, "__throw_");
-}
-
-static bool is_function(const GElf_Sym *sym)
-{
-	return sym->st_shndx != SHN_UNDEF && sym->st_value &&
-	       GELF_ST_TYPE(sym->st_info) == STT_FUNC;
-}
-
-static void add_imports(struct follow *follow, const struct object *obj, const GElf_Shdr *shdr,
-			Elf_Data *data, u64 *left)
-{
-	Elf_Scn *scn = elf_getscn(obj->elf, shdr->sh_link);
-	struct import import;
-	Elf_Data *symbols;
-	GElf_Shdr symtab;
-	const char *name;
-	GElf_Rela rela;
-	GElf_Sym sym;
-
-	if (!scn || !gelf_getshdr(scn, &symtab) || symtab.sh_size > *left)
-		return;
-	*left -= symtab.sh_size;
-	symbols = elf_getdata(scn, NULL);
-	if (!symbols)
-		return;
-	for (int i = 0; gelf_getrela(data, i, &rela); i++) {
-		if ((GELF_R_TYPE(rela.r_info) != R_X86_64_JUMP_SLOT &&
-		     GELF_R_TYPE(rela.r_info) != R_X86_64_GLOB_DAT) ||
-		    !gelf_getsym(symbols, GELF_R_SYM(rela.r_info), &sym))
-			continue;
-		name = elf_strptr(obj->elf, symtab.sh_link, sym.st_name);
-		import = (struct import){ .pointer = rela.r_offset };
-		if (!name || !never_returns(name)) {
-			if (!is_function(&sym))
-				continue;
-			import.target = sym.st_value;
-		}
-		follow->imports = grow(follow->imports, &follow->room_imports,
-				       follow->num_imports, sizeof(*follow->imports));
-		follow->imports[follow->num_imports++] = import;
-	}
-}
-
-static int compare_imports(const void *a, const void *b)
-{
-	const struct import *first = a, *second = b;
-
-	return first->pointer < second->pointer ? -1 : first->pointer > second->pointer;
-}
-
-static void find_imports(struct follow *follow, const struct object *obj)
-{
-	u64 left = 2 * obj->file_size;
-	Elf_Scn *scn = NULL;
-	Elf_Data *data;
-	GElf_Shdr shdr;
-
-	while ((data = object_next_section(obj, &scn, 1 << SHT_RELA, &shdr, &left)))
-		if (shdr.sh_flags & SHF_ALLOC)
-			add_imports(follow, obj, &shdr, data, &left);
-	if (follow->num_imports)
-		qsort(follow->imports, follow->num_imports, sizeof(*follow->imports),
-		      compare_imports);
-}
-
 /* The function that an indirect call or jump leads to by a pointer of the dynamic linker */
-static const struct import *find_import(const struct follow *follow, const struct insn *insn)
+static const struct import *import_of(const struct follow *follow, const struct insn *insn)
 {
 	const struct memory *memory = &insn->memory;
-	struct import import = { .pointer = memory->offset };
 
 	if (!memory->size || !memory->is_known || memory->base != GPR_NONE ||
-	    memory->index != GPR_NONE || !follow->num_imports)
+	    memory->index != GPR_NONE)
 		return NULL;
-	return bsearch(&import, follow->imports, follow->num_imports, sizeof(import),
-		       compare_imports);
+	return imports_find(&follow->imports, memory->offset);
 }
 
 static void clear_hash(struct follow *follow, size_t size)
@@ -409,7 +307,7 @@ struct follow *follow_new(const struct object *obj, const struct ranges *limits)
 	for (size_t i = 0; i < count; i++)
 		if (gelf_getphdr(obj->elf, i, &phdr))
 			add_part(follow, obj, &phdr);
-	find_imports(follow, obj);
+	imports_add(&follow->imports, obj);
 	set_bounds(follow);
 	return follow;
 }
@@ -432,7 +330,7 @@ void follow_free(struct follow *follow)
 	free(follow->parts);
 	free(follow->blocks);
 	free(follow->hash);
-	free(follow->imports);
+	imports_free(&follow->imports);
 	free(follow->handlers);
 	free(follow->edges);
 	constants_free(&follow->sets);
@@ -1089,7 +987,7 @@ static void jump_indirectly(struct follow *follow, u32 from, const struct insn *
 	struct fact table;
 	u64 target;
 
-	import = find_import(follow, insn);
+	import = import_of(follow, insn);
 	if (import) {
 		if (import->target)
 			lead_to(follow, from, import->target, state, false);
@@ -1153,7 +1051,7 @@ static void catch_exception(struct follow *follow, u32 from, u64 address, u64 ne
 static void follow_call(struct follow *follow, u32 from, const struct insn *insn, u64 next,
 			struct state *state)
 {
-	const struct import *import = insn->has_target ? NULL : find_import(follow, insn);
+	const struct import *import = insn->has_target ? NULL : import_of(follow, insn);
 	u64 target = import ? import->target : insn->target;
 	struct block *callee = insn->has_target || (import && target) ?
 			       enter(follow, target, follow->blocks[from].guess,
