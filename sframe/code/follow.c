@@ -24,7 +24,7 @@
 #define REX_W		0x48
 #define MODRM_MASK	0xc7
 #define MODRM_RIP	0x05
-/* What part of the instructions that may still be decoded a table may have as entries */
+/* What part of the instructions that may be decoded a table may have as entries */
 #define TABLE_SHARE	8
 /* How many entries of a table count whose end is not known, and how far they may lead */
 #define OPEN_ENTRIES	8
@@ -161,6 +161,7 @@ struct handler {
  * @num_stack:	Their number.
  * @room_stack:	How many @stack has room for.
  * @max_blocks:	How many blocks there may be.
+ * @max_table:	How many entries a table of jumps may have.
  * @budget:	How many more instructions may be decoded.
  * @has_named:	find_named() has run.
  */
@@ -193,6 +194,7 @@ struct follow {
 	size_t		num_stack;
 	size_t		room_stack;
 	size_t		max_blocks;
+	u64		max_table;
 	u64		budget;
 	bool		has_named;
 };
@@ -284,6 +286,7 @@ static void set_bounds(struct follow *follow)
 	for (size_t i = 0; follow->limits && i < follow->limits->count; i++)
 		bytes += follow->limits->at[i].end - follow->limits->at[i].start;
 	follow->budget = MAX_VISITS * bytes;
+	follow->max_table = follow->budget / TABLE_SHARE;
 	follow->max_blocks = FEW_BLOCKS + bytes / MIN_BLOCK;
 }
 
@@ -910,14 +913,17 @@ static void find_named(struct follow *follow)
 static u32 count_entries(struct follow *follow, const struct fact *table)
 {
 	const struct part *part = part_at(follow, table->number, false);
+	u64 next = table->number;
 	u32 count = 1;
 
-	if (!part || table->kind != VALUE_TARGET)
+	if (!part || table->kind != VALUE_TARGET || table->count & (table->count - 1))
 		return table->count;
 	find_named(follow);
-	while (count < table->count && table->number + 4 * count < part->vaddr + part->size &&
-	       !has_bit(part->named, table->number + 4 * count - part->vaddr))
-		count++;
+	for (; count < table->count && follow->budget; count++, follow->budget--) {
+		next += sizeof(s32);
+		if (next - part->vaddr >= part->size || has_bit(part->named, next - part->vaddr))
+			break;
+	}
 	return count;
 }
 
@@ -940,26 +946,23 @@ static bool table_target(const struct follow *follow, const struct fact *table, 
 	memcpy(&word, bytes, size);
 	*target = word;
 	if (table->kind == VALUE_TARGET)
-		*target = table->number + (s32)word;
+		*target = (u64)table->number + (s32)word;
 	else if (table->kind == VALUE_SHORT_TARGET)
-		*target = table->number - (s32)table->count + word;
+		*target = (u64)table->number - (s32)table->count + word;
 	return bytes_at(follow, *target, true, &left);
 }
 
-static bool is_table(struct follow *follow, struct fact *table)
+static bool is_table(struct follow *follow, const struct fact *table)
 {
 	u64 target;
 
 	if ((table->kind != VALUE_TARGET && table->kind != VALUE_POINTER) || !table->count ||
-	    table->count > follow->budget / TABLE_SHARE)
+	    table->count > follow->max_table)
 		return false;
-	table->count = count_entries(follow, table);
-	for (u32 i = 0; i < table->count; i++) {
-		follow->budget--;
+	for (u32 i = 0; i < table->count && follow->budget; i++, follow->budget--)
 		if (!table_target(follow, table, i, &target))
 			return false;
-	}
-	return true;
+	return follow->budget;
 }
 
 static bool is_open(const struct fact *table)
@@ -978,6 +981,17 @@ static void add_open(struct follow *follow, u32 index)
 	follow->open[follow->num_open++] = index;
 }
 
+/*
+ * A jump by a pointer of the dynamic linker to a function of this object.  Another one may have
+ * its name, too, so nobody knows which registers it changes.
+ */
+static void jump_to_export(struct follow *follow, u32 from, u64 target, const struct state *state)
+{
+	enter(follow, target, follow->blocks[from].guess, state_fp_saved(state));
+	lead_to(follow, from, target, state, false);
+	group_of(follow, from)->writes = CALLER_SAVED;
+}
+
 /* An indirect jump, to an address that was loaded, by a table, or to another function */
 static void jump_indirectly(struct follow *follow, u32 from, const struct insn *insn,
 			    const struct state *state)
@@ -985,12 +999,13 @@ static void jump_indirectly(struct follow *follow, u32 from, const struct insn *
 	const struct import *import;
 	struct constants constants;
 	struct fact table;
+	u32 count;
 	u64 target;
 
 	import = import_of(follow, insn);
 	if (import) {
 		if (import->target)
-			lead_to(follow, from, import->target, state, false);
+			jump_to_export(follow, from, import->target, state);
 		return;
 	}
 	if (state_constants(state, insn, &follow->sets, &constants)) {
@@ -1002,10 +1017,15 @@ static void jump_indirectly(struct follow *follow, u32 from, const struct insn *
 	}
 	if (state_table(state, insn, &table) && is_open(&table))
 		add_open(follow, from);
+	count = table.count;
+	if (table.kind == VALUE_TARGET && count)
+		table.count = count_entries(follow, &table);
 	if (!is_table(follow, &table)) {
 		leave_for_elsewhere(follow, from);
 		return;
 	}
+	if (table.count < count)
+		leave_for_elsewhere(follow, from);
 	for (u32 i = 0; i < table.count && follow->budget; i++) {
 		follow->budget--;
 		if (table_target(follow, &table, i, &target))
@@ -1056,8 +1076,9 @@ static void follow_call(struct follow *follow, u32 from, const struct insn *insn
 	struct block *callee = insn->has_target || (import && target) ?
 			       enter(follow, target, follow->blocks[from].guess,
 				     state_fp_saved(state)) : NULL;
-	const u16 writes = callee ? group_of(follow, callee - follow->blocks)->writes :
-				    CALLER_SAVED;
+	/* Another function may have the name of an import, too. */
+	const u16 writes = callee && !import ? group_of(follow, callee - follow->blocks)->writes :
+					       CALLER_SAVED;
 
 	group_of(follow, from)->writes |= writes;
 	follow->blocks[from].assumed |= writes;

@@ -366,7 +366,7 @@ static struct fact target_of(const struct fact *base, const struct fact *offset)
 	target = *offset;
 	if (offset->kind == VALUE_SHORT) {
 		target.kind = VALUE_SHORT_TARGET;
-		target.count = offset->number - base->number;
+		target.count = (u64)offset->number - base->number;
 	} else {
 		target.kind = base->number == offset->number ? VALUE_TARGET : VALUE_UNKNOWN;
 	}
