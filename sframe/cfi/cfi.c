@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "base/search.h"
 #include "cfi/cfi.h"
 
 /**
@@ -65,19 +66,11 @@ void cfi_sort(struct cfi *cfi)
  */
 const struct function *cfi_find(const struct function *functions, size_t count, u64 address)
 {
-	size_t low = 0, high = count;
+	size_t next = search_starts(functions, count, sizeof(*functions), address);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (functions[mid].start <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (!low || address - functions[low - 1].start >= functions[low - 1].size)
+	if (!next || address - functions[next - 1].start >= functions[next - 1].size)
 		return NULL;
-	return &functions[low - 1];
+	return &functions[next - 1];
 }
 
 /**

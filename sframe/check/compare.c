@@ -25,6 +25,7 @@
 #include <linux/err.h>
 #include <linux/gfp_types.h>
 
+#include "base/search.h"
 #include "base/text.h"
 #include "cfi/debug.h"
 #include "cfi/read.h"
@@ -449,20 +450,13 @@ static const char *compare_table(struct comparison *cmp, const struct image *ima
 /* Return the first address from @start on that no function of the plan describes. */
 static u64 planned_end(const struct plan *plan, u64 start)
 {
-	size_t low = 0, high = plan->num_entries;
+	size_t next = search_starts(plan->entries, plan->num_entries, sizeof(*plan->entries),
+				    start);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (plan->entries[mid].start <= start)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low && start - plan->entries[low - 1].start < plan->entries[low - 1].size)
-		start = plan->entries[low - 1].start + plan->entries[low - 1].size;
-	for (; low < plan->num_entries && plan->entries[low].start == start; low++)
-		start += plan->entries[low].size;
+	if (next && start - plan->entries[next - 1].start < plan->entries[next - 1].size)
+		start = plan->entries[next - 1].start + plan->entries[next - 1].size;
+	for (; next < plan->num_entries && plan->entries[next].start == start; next++)
+		start += plan->entries[next].size;
 	return start;
 }
 

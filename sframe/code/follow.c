@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/search.h"
 #include "code/follow.h"
 #include "code/imports.h"
 
@@ -163,7 +164,6 @@ struct handler {
  * @max_blocks:	How many blocks there may be.
  * @max_table:	How many entries a table of jumps may have.
  * @budget:	How many more instructions may be decoded.
- * @has_named:	find_named() has run.
  */
 struct follow {
 	const struct ranges *limits;
@@ -196,7 +196,6 @@ struct follow {
 	size_t		max_blocks;
 	u64		max_table;
 	u64		budget;
-	bool		has_named;
 };
 
 static const struct part *part_at(const struct follow *follow, u64 address, bool code)
@@ -388,19 +387,15 @@ static bool is_surer(const struct follow *follow, u64 address, enum guess guess)
  */
 bool follow_is_within(const struct follow *follow, u64 address)
 {
-	size_t low = 0, high = follow->limits ? follow->limits->count : 0;
+	const struct ranges *limits = follow->limits;
+	size_t next;
 
 	if (!part_at(follow, address, true))
 		return false;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (follow->limits->at[mid].start <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return !follow->limits || (low && address < follow->limits->at[low - 1].end);
+	if (!limits)
+		return true;
+	next = search_starts(limits->at, limits->count, sizeof(*limits->at), address);
+	return next && address < limits->at[next - 1].end;
 }
 
 /**
@@ -890,19 +885,15 @@ static void find_named_by(struct follow *follow, const struct part *code)
 	}
 }
 
-/* All at once, when it is first of use */
 static void find_named(struct follow *follow)
 {
-	if (follow->has_named)
-		return;
-	follow->has_named = true;
 	for (size_t i = 0; i < follow->num_parts; i++) {
 		struct part *part = &follow->parts[i];
 
 		part->named = require_memory(calloc(part->size / 8 + 1, 1));
 	}
 	for (size_t i = 0; i < follow->num_parts; i++)
-		if (follow->parts[i].seen && follow->parts[i].size)
+		if (follow->parts[i].seen)
 			find_named_by(follow, &follow->parts[i]);
 }
 
@@ -916,9 +907,12 @@ static u32 count_entries(struct follow *follow, const struct fact *table)
 	u64 next = table->number;
 	u32 count = 1;
 
-	if (!part || table->kind != VALUE_TARGET || table->count & (table->count - 1))
+	if (!part || table->kind != VALUE_TARGET || !table->count ||
+	    table->count & (table->count - 1))
 		return table->count;
-	find_named(follow);
+	/* Few objects need it. */
+	if (!part->named)
+		find_named(follow);
 	for (; count < table->count && follow->budget; count++, follow->budget--) {
 		next += sizeof(s32);
 		if (next - part->vaddr >= part->size || has_bit(part->named, next - part->vaddr))
@@ -1018,8 +1012,7 @@ static void jump_indirectly(struct follow *follow, u32 from, const struct insn *
 	if (state_table(state, insn, &table) && is_open(&table))
 		add_open(follow, from);
 	count = table.count;
-	if (table.kind == VALUE_TARGET && count)
-		table.count = count_entries(follow, &table);
+	table.count = count_entries(follow, &table);
 	if (!is_table(follow, &table)) {
 		leave_for_elsewhere(follow, from);
 		return;
@@ -1050,28 +1043,21 @@ static bool is_after_last_call(struct follow *follow, u64 address, const struct 
 static void catch_exception(struct follow *follow, u32 from, u64 address, u64 next,
 			    const struct state *state)
 {
-	size_t low = 0, high = follow->num_handlers;
+	const struct handler *handlers = follow->handlers;
+	size_t after = search_starts(handlers, follow->num_handlers, sizeof(*handlers), address);
 	struct state caught = *state;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (follow->handlers[mid].start <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (!low || next > follow->handlers[low - 1].end)
+	if (!after || next > handlers[after - 1].end)
 		return;
 	state_call(&caught, CALLER_SAVED);
-	lead_to(follow, from, follow->handlers[low - 1].address, &caught, false);
+	lead_to(follow, from, handlers[after - 1].address, &caught, false);
 }
 
 /* Go on after a call if some way leads back from the function called. */
 static void follow_call(struct follow *follow, u32 from, const struct insn *insn, u64 next,
 			struct state *state)
 {
-	const struct import *import = insn->has_target ? NULL : import_of(follow, insn);
+	const struct import *import = import_of(follow, insn);
 	u64 target = import ? import->target : insn->target;
 	struct block *callee = insn->has_target || (import && target) ?
 			       enter(follow, target, follow->blocks[from].guess,

@@ -173,10 +173,14 @@ static void forget_from(struct state *state, u8 place)
 		forget_at(state, state->num_facts - 1);
 }
 
+static bool is_stack(const struct fact *value)
+{
+	return value && (value->kind == VALUE_CFA || value->kind == VALUE_ALIGNED);
+}
+
 static bool is_address(const struct fact *value)
 {
-	return value && (value->kind == VALUE_CFA || value->kind == VALUE_ALIGNED ||
-			 value->kind == VALUE_CONSTANT);
+	return is_stack(value) || (value && value->kind == VALUE_CONSTANT);
 }
 
 /* @value + @add, or an unknown value */
@@ -207,7 +211,7 @@ static struct fact address_of(const struct state *state, const struct memory *me
 /* The place of a word on the stack; false if @address is elsewhere or not known. */
 static bool slot_at(const struct fact *address, u8 *place, s32 *where)
 {
-	if (address->kind != VALUE_CFA && address->kind != VALUE_ALIGNED)
+	if (!is_stack(address))
 		return false;
 	*place = address->kind == VALUE_CFA ? PLACE_CFA : PLACE_ALIGNED;
 	*where = address->number;
@@ -245,7 +249,7 @@ static void overwrite(struct state *state, const struct fact *address, u32 size)
 /* Whether a walk may need the value */
 static bool is_worth_keeping(const struct fact *fact)
 {
-	return fact->kind == VALUE_ENTRY || fact->kind == VALUE_CFA || fact->kind == VALUE_ALIGNED;
+	return fact->kind == VALUE_ENTRY || is_stack(fact);
 }
 
 static void store(struct state *state, const struct fact *address, const struct fact *value)
@@ -333,8 +337,7 @@ static void and_register(struct state *state, const struct insn *insn)
 	const struct fact *value = state_register(state, insn->to);
 	struct fact masked = insn->value < MAX_TABLE ? below(insn->value + 1) : (struct fact){ };
 
-	if (insn->to == GPR_SP && value && insn->value < 0 &&
-	    (value->kind == VALUE_CFA || value->kind == VALUE_ALIGNED))
+	if (insn->to == GPR_SP && insn->value < 0 && is_stack(value))
 		align(state);
 	else
 		set_register(state, insn->to, &masked);
@@ -707,11 +710,6 @@ void state_step(struct state *state, const struct insn *insn)
 	case INSN_STOP:
 		break;
 	}
-}
-
-static bool is_stack(const struct fact *value)
-{
-	return value && (value->kind == VALUE_CFA || value->kind == VALUE_ALIGNED);
 }
 
 /*
